@@ -1,0 +1,195 @@
+"""The paper's idea: give the tokens a random *ordered* subset of a larger range (section 3).
+
+A sequence of T tokens normally stands at positions 1..T, so a longer one meets positions never
+seen in training. Here T distinct positions are drawn uniformly from {1..L} with L much larger than
+any length, and sorted: every position is met in training, and only the order carries meaning.
+
+Nothing in this file knows of encodings; an encoding knows nothing of how its positions came about.
+"""
+
+import abc
+from typing import Literal, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key
+
+from randpos.errors import UserError, unknown
+
+Length = int | Int[Array, ""]
+Reading = Literal["positions", "distances", "released"]
+Draw = Literal["per_batch", "per_layer"]
+
+
+def sample_positions(
+    key: Key[Array, ""],
+    length: int,
+    *,
+    maximum: int = 2048,
+    batch: int | None = None,
+    sort: bool = True,
+) -> Int[Array, "*batch {length}"]:
+    """Draws a uniformly random ordered subset of the positions {1..L}.
+
+    Args:
+        key: Source of randomness.
+        length: How many positions (T, or n in the paper's set I).
+        maximum: The largest position L.
+        batch: Draw this many sequences independently; by default one draw serves the whole batch.
+        sort: Ascending order, which the method needs; without it this is the paper's ablation.
+
+    Returns:
+        Distinct positions of shape `[length]`, or `[batch, length]`.
+
+    Example:
+        >>> import jax
+        >>> sample_positions(jax.random.key(0), 5, maximum=100).tolist()
+        [9, 19, 55, 68, 69]
+    """
+    check_maximum(maximum, length)
+    if batch is not None:
+        return jax.vmap(lambda k: sample_positions(k, length, maximum=maximum, sort=sort))(
+            jax.random.split(key, batch)
+        )
+    return _subset(key, length, length, maximum, sort)
+
+
+def _subset(
+    key: Key[Array, ""], length: Length, size: int, maximum: int, sort: bool
+) -> Int[Array, " {size}"]:
+    """Draws `length` positions in a buffer of `size`; the places after them hold L.
+
+    The draw is cut to `length` before it is sorted: sorting `size` draws and keeping the first
+    would favour low positions.
+    """
+    order = 1 + jax.random.permutation(key, maximum)
+    order = jnp.pad(order, (0, max(0, size - maximum)))[:size]
+    kept = jnp.where(jnp.arange(size) < length, order, maximum + 1)
+    return jnp.minimum(jnp.sort(kept) if sort else kept, maximum)
+
+
+def check_maximum(maximum: int, length: Length, of: str = "a sequence of that length") -> None:
+    """Raises `UserError` if L positions cannot serve `length` tokens."""
+    if isinstance(length, int) and maximum < length:
+        raise UserError(
+            f"L={maximum} is too small for {of}: it needs {length} positions; "
+            f"pass --positions.maximum {length} or more."
+        )
+
+
+class Positions(eqx.Module):
+    """Where the tokens of a batch stand: all that an encoding gets to know.
+
+    `offsets[q, k]` is how far query q stands to the right of key k; the sign tells the side.
+    """
+
+    query: Int[Array, " query"]
+    key: Int[Array, " key"]
+    offsets: Int[Array, "query key"]
+
+    @classmethod
+    def at(cls, index: Int[Array, " time"]) -> "Positions":
+        """Returns tokens at the given positions, seen from one another."""
+        return cls(index, index, index[:, None] - index[None, :])
+
+    def rows(self, start: Length, size: int) -> "Positions":
+        """Returns the same keys seen from the queries `start` to `start + size` only."""
+        return Positions(
+            jax.lax.dynamic_slice_in_dim(self.query, start, size),
+            self.key,
+            jax.lax.dynamic_slice_in_dim(self.offsets, start, size),
+        )
+
+
+class Scheme(eqx.Module):
+    """How tokens come by their positions."""
+
+    @abc.abstractmethod
+    def draw(self, key: Key[Array, ""], length: Length, size: int) -> Positions:
+        """Places a sequence of (traced) `length` tokens inside a buffer of `size`.
+
+        What is drawn for the sequence does not depend on the size of the buffer.
+        """
+
+    def draws(
+        self, key: Key[Array, ""], length: Length, size: int, layers: int
+    ) -> tuple[Positions, ...]:
+        """Returns the positions that each layer sees: by default the same for all."""
+        return (self.draw(key, length, size),) * layers
+
+    @property
+    @abc.abstractmethod
+    def largest(self) -> int | None:
+        """The largest position ever given; None where it is the sequence's length."""
+
+
+class Ordinal(Scheme):
+    """Positions 1..T, in order: what a plain encoding uses."""
+
+    def draw(self, key: Key[Array, ""] | None, length: Length, size: int) -> Positions:
+        """Counts; nothing is random."""
+        return Positions.at(1 + jnp.arange(size))
+
+    @property
+    def largest(self) -> None:
+        """Ordinal positions grow with the sequence."""
+        return None
+
+
+class Randomized(Scheme):
+    """A uniformly random subset of {1..L} in ascending order: the paper's method.
+
+    Args:
+        maximum: L, the largest position.
+        sort: Keep the order of the tokens; False is the ablation of table 3.
+        reading: What the offset between two tokens is. `positions`: the difference of their
+            sampled positions. `distances`: one sorted draw r_1 < r_2 < … gives the distance r_t of
+            all tokens t apart. `released`: as `distances`, but as the released code gathers them
+            (see docs/fidelity.md).
+        per: A new draw `per_batch`, or `per_layer` of every batch.
+    """
+
+    maximum: int = eqx.field(static=True, default=2048)
+    sort: bool = eqx.field(static=True, default=True)
+    reading: Reading = eqx.field(static=True, default="positions")
+    per: Draw = eqx.field(static=True, default="per_batch")
+
+    def __check_init__(self) -> None:
+        if self.maximum < 1:
+            raise UserError(f"L={self.maximum} leaves no positions; pass a maximum of 1 or more.")
+        if self.reading not in get_args(Reading):
+            raise unknown("reading", self.reading, get_args(Reading))
+        if self.per not in get_args(Draw):
+            raise unknown("draw", self.per, get_args(Draw))
+
+    def draw(self, key: Key[Array, ""], length: Length, size: int) -> Positions:
+        """Draws an ordered subset, and the offsets as the reading has them."""
+        check_maximum(self.maximum, length)
+        if self.reading == "positions":
+            return Positions.at(_subset(key, length, size, self.maximum, self.sort))
+        distances = _subset(key, length - 1, size - 1, self.maximum - 1, self.sort)
+        distances = jnp.concatenate([jnp.zeros(1, distances.dtype), distances])
+        place = jnp.arange(size)
+        steps = place[:, None] - place[None, :]
+        apart = distances[jnp.abs(steps)]
+        if self.reading == "distances":
+            offsets = jnp.sign(steps) * apart
+        else:
+            # A table of L rows read at indices up to 2L - 1 clamps: only keys to the left differ.
+            offsets = jnp.where(steps > 0, self.maximum - apart, self.maximum - 1)
+        return Positions(1 + distances, 1 + distances, offsets)
+
+    def draws(
+        self, key: Key[Array, ""], length: Length, size: int, layers: int
+    ) -> tuple[Positions, ...]:
+        """Draws once for all layers, or anew for each."""
+        if self.per == "per_batch":
+            return super().draws(key, length, size, layers)
+        keys = jax.random.split(key, layers)
+        return tuple(self.draw(k, length, size) for k in keys)
+
+    @property
+    def largest(self) -> int:
+        """L."""
+        return self.maximum
