@@ -1,0 +1,16 @@
+"""What an optional part of the package raises when its libraries are not installed."""
+
+from randpos.errors import UserError
+
+
+class MissingExtraError(UserError, ImportError):
+    """An optional dependency is absent; the message is the command that brings it.
+
+    It is an `ImportError` too, so that `try: import randpos.torch` behaves as Python users expect.
+
+    >>> print(MissingExtraError("randpos.torch", "PyTorch", "torch"))
+    randpos.torch needs PyTorch: pip install "randpos[torch]"
+    """
+
+    def __init__(self, module: str, library: str, extra: str) -> None:
+        super().__init__(f'{module} needs {library}: pip install "randpos[{extra}]"')
