@@ -45,7 +45,7 @@ def sample_positions(
     Example:
         >>> import jax
         >>> sample_positions(jax.random.key(0), 5, maximum=100).tolist()
-        [9, 19, 55, 68, 69]
+        [1, 2, 20, 37, 41]
     """
     check_maximum(maximum, length)
     if batch is not None:
@@ -114,9 +114,9 @@ class Scheme(eqx.Module):
 
     def draws(
         self, key: Key[Array, ""], length: Length, size: int, layers: int
-    ) -> tuple[Positions, ...]:
-        """Returns the positions that each layer sees: by default the same for all."""
-        return (self.draw(key, length, size),) * layers
+    ) -> Positions | tuple[Positions, ...]:
+        """Returns the positions that all layers see, or those that each of them sees."""
+        return self.draw(key, length, size)
 
     @property
     @abc.abstractmethod
@@ -182,7 +182,7 @@ class Randomized(Scheme):
 
     def draws(
         self, key: Key[Array, ""], length: Length, size: int, layers: int
-    ) -> tuple[Positions, ...]:
+    ) -> Positions | tuple[Positions, ...]:
         """Draws once for all layers, or anew for each."""
         if self.per == "per_batch":
             return super().draws(key, length, size, layers)

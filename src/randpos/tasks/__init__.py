@@ -1,0 +1,57 @@
+"""The tasks of the paper (section 4): one file each, by their level in the Chomsky hierarchy."""
+
+from randpos.errors import unknown
+from randpos.tasks.base import Batch, Example, Level, Task
+from randpos.tasks.cs.binary_addition import BinaryAddition
+from randpos.tasks.cs.binary_multiplication import BinaryMultiplication
+from randpos.tasks.cs.bucket_sort import BucketSort
+from randpos.tasks.cs.compute_sqrt import ComputeSqrt
+from randpos.tasks.cs.duplicate_string import DuplicateString
+from randpos.tasks.cs.missing_duplicate import MissingDuplicate
+from randpos.tasks.cs.odds_first import OddsFirst
+from randpos.tasks.dcf.modular_arithmetic import ModularArithmetic
+from randpos.tasks.dcf.reverse_string import ReverseString
+from randpos.tasks.dcf.solve_equation import SolveEquation
+from randpos.tasks.dcf.stack_manipulation import StackManipulation
+from randpos.tasks.own import load
+from randpos.tasks.regular.cycle_navigation import CycleNavigation
+from randpos.tasks.regular.even_pairs import EvenPairs
+from randpos.tasks.regular.modular_arithmetic_simple import ModularArithmeticSimple
+from randpos.tasks.regular.parity_check import ParityCheck
+
+__all__ = ["TASKS", "Batch", "Example", "Level", "Task", "get_task"]
+
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        EvenPairs(),
+        ModularArithmeticSimple(),
+        ParityCheck(),
+        CycleNavigation(),
+        StackManipulation(),
+        ReverseString(),
+        ModularArithmetic(),
+        SolveEquation(),
+        DuplicateString(),
+        MissingDuplicate(),
+        OddsFirst(),
+        BinaryAddition(),
+        BinaryMultiplication(),
+        ComputeSqrt(),
+        BucketSort(),
+    )
+}
+"""The fifteen tasks, in the order of the paper's tables."""
+
+
+def get_task(name: str) -> Task:
+    """Returns the task of a name, or of a `module:Class` in a file of your own.
+
+    >>> get_task("reverse_string").output_length(7)
+    7
+    """
+    if ":" in name:
+        return load(name)
+    if name not in TASKS:
+        raise unknown("task", name, TASKS)
+    return TASKS[name]

@@ -1,0 +1,119 @@
+"""The rows of the paper: an encoding, and how its positions come about.
+
+The paper compares 13 rows. They are a product of position schemes and encodings, named by a prefix
+(`randomized-`, `unsorted-`, or nothing for ordinal positions) and the encoding's name.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from randpos.encodings import ENCODINGS, Encoding
+from randpos.errors import UserError, unknown
+from randpos.positions import Draw, Ordinal, Randomized, Reading, Scheme
+
+Prefix = Literal["", "randomized", "unsorted"]
+
+PAPER_ROWS = {
+    "none": "None",
+    "sincos": "sin/cos",
+    "relative": "Relative",
+    "alibi": "ALiBi",
+    "rope": "RoPE",
+    "learned": "Learned",
+    "randomized-sincos": "Randomized sin/cos",
+    "randomized-relative": "Randomized Relative",
+    "randomized-alibi": "Randomized ALiBi",
+    "randomized-rope": "Randomized RoPE",
+    "randomized-learned": "Randomized Learned★",
+    "geometric": "Geometric (table 5)",
+    "unsorted-sincos": "Randomized sin/cos w/o sorting (table 3)",
+}
+"""The 13 combinations that the paper evaluates, in its order, and what it calls them."""
+
+ALIASES = {"label": "randomized-learned"}
+
+
+@dataclass(frozen=True)
+class Combination:
+    """An encoding together with the scheme of its positions."""
+
+    prefix: Prefix
+    encoding: type[Encoding]
+
+    @property
+    def name(self) -> str:
+        """The stable public name, such as `randomized-relative`."""
+        return f"{self.prefix}-{self.encoding.name}" if self.prefix else self.encoding.name
+
+    @property
+    def paper_row(self) -> str | None:
+        """What the paper calls it, or None where the paper does not have it."""
+        return PAPER_ROWS.get(self.name)
+
+    @property
+    def description(self) -> str:
+        """One line for listings."""
+        how = {
+            "": "",
+            "randomized": " Positions: a random ordered subset of 1..L.",
+            "unsorted": " Positions: a random subset of 1..L, not sorted.",
+        }
+        return self.encoding.description + how[self.prefix]
+
+    def scheme(
+        self,
+        *,
+        maximum: int = 2048,
+        reading: Reading = "positions",
+        per: Draw = "per_batch",
+    ) -> Scheme:
+        """Returns the scheme that draws this combination's positions.
+
+        Args:
+            maximum: L.
+            reading: What a randomized offset is; see `Randomized`.
+            per: How often positions are drawn.
+        """
+        if not self.prefix:
+            return Ordinal()
+        scheme = Randomized(maximum, self.prefix == "randomized", reading, per)
+        if reading not in self.encoding.readings:
+            raise UserError(
+                f"reading={reading!r} does not apply to {self.name}; "
+                f"pass one of: {', '.join(self.encoding.readings)}."
+            )
+        if per == "per_layer" and not self.encoding.layerwise:
+            raise UserError(
+                f"draw='per_layer' does not apply to {self.name}, whose positions enter once, "
+                "before the first layer; pass per_batch."
+            )
+        return scheme
+
+
+def combinations() -> dict[str, Combination]:
+    """Returns every combination by name: first the paper's 13 in its order, then all others."""
+    product: tuple[Prefix, ...] = ("", "randomized", "unsorted")
+    every = [
+        Combination(prefix, encoding)
+        for prefix in product
+        for encoding in ENCODINGS.values()
+        if not (prefix and encoding.name == "none")
+    ]
+    by_name = {combination.name: combination for combination in every}
+    ordered = [*PAPER_ROWS, *(name for name in by_name if name not in PAPER_ROWS)]
+    return {name: by_name[name] for name in ordered}
+
+
+def get_combination(name: str) -> Combination:
+    """Returns the combination called `name`; `label` is randomized learned.
+
+    >>> get_combination("randomized-rope").paper_row
+    'Randomized RoPE'
+    >>> get_combination("label").name
+    'randomized-learned'
+    """
+    known = combinations()
+    name = ALIASES.get(name, name)
+    if name not in known:
+        raise unknown("encoding", name, [*known, *ALIASES])
+    return known[name]

@@ -1,0 +1,55 @@
+"""The encodings, by name. A new one is a file in this folder and a line in `ENCODINGS`."""
+
+from randpos.encodings.alibi import ALiBi
+from randpos.encodings.base import Encoding, NoEncoding, Shape
+from randpos.encodings.fire import FIRE
+from randpos.encodings.geometric import Geometric
+from randpos.encodings.kerple import KERPLE
+from randpos.encodings.learned import Learned
+from randpos.encodings.relative import Relative
+from randpos.encodings.rope import RoPE, apply_rope
+from randpos.encodings.sincos import SinCos
+from randpos.encodings.t5 import T5
+from randpos.errors import unknown
+
+ENCODINGS: dict[str, type[Encoding]] = {
+    encoding.name: encoding
+    for encoding in (
+        NoEncoding,
+        SinCos,
+        Relative,
+        ALiBi,
+        RoPE,
+        Learned,
+        Geometric,
+        T5,
+        KERPLE,
+        FIRE,
+    )
+}
+
+
+def get_encoding(name: str) -> type[Encoding]:
+    """Returns the class of the encoding called `name`."""
+    if name not in ENCODINGS:
+        raise unknown("encoding", name, ENCODINGS)
+    return ENCODINGS[name]
+
+
+__all__ = [
+    "ENCODINGS",
+    "FIRE",
+    "KERPLE",
+    "T5",
+    "ALiBi",
+    "Encoding",
+    "Geometric",
+    "Learned",
+    "NoEncoding",
+    "Relative",
+    "RoPE",
+    "Shape",
+    "SinCos",
+    "apply_rope",
+    "get_encoding",
+]

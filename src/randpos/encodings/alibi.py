@@ -1,0 +1,43 @@
+"""Attention with linear biases (Press et al., 2022), for an encoder."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from randpos.encodings.base import Encoding, Logits, Mask, Queries
+from randpos.positions import Positions
+
+
+def slopes(heads: int) -> np.ndarray:
+    """Returns the slope of each head: 2^(-8/h), 2^(-16/h), …, 2^-8.
+
+    >>> slopes(4).tolist()
+    [0.25, 0.0625, 0.015625, 0.00390625]
+    """
+    return 2.0 ** (-8.0 * np.arange(1, heads + 1) / heads)
+
+
+def lopsided(offsets: Int[Array, "query key"]) -> Float[Array, "query key"]:
+    """Returns distances in which keys to the left are half a step nearer.
+
+    Without the half step a bias could not tell left from right.
+    """
+    return jnp.abs(offsets) - 0.5 * (offsets > 0)
+
+
+class ALiBi(Encoding):
+    """Subtracts a multiple of the distance from the scaled logits; nothing is learned."""
+
+    name = "alibi"
+    description = "A penalty on the logits proportional to the distance."
+    reference = "Press et al., 2022"
+    readings = ("positions", "distances")
+
+    def share(self, positions: Positions, mask: Mask) -> Float[Array, "1 head query key"]:
+        """Computes the penalties, which all layers share."""
+        slope = jnp.asarray(slopes(self.shape.heads), jnp.float32)
+        return -slope[None, :, None, None] * lopsided(positions.offsets)
+
+    def bias(self, q: Queries, shared: Float[Array, "1 head query key"], layer: int) -> Logits:
+        """Returns the penalties."""
+        return shared

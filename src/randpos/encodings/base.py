@@ -1,0 +1,123 @@
+"""The interface of an encoding: the four places where positions can enter a Transformer.
+
+    embed   ->  added to the token embeddings              (sin/cos, learned)
+    rotate  ->  applied to queries and keys of each layer  (RoPE)
+    bias    ->  added to the attention logits              (ALiBi, relative, T5, KERPLE, FIRE)
+    weights ->  attention without a softmax                (geometric)
+
+An encoding overrides the one that it needs. It sees `Positions` and never learns whether they were
+randomized, so every encoding works with every position scheme.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Key
+
+from randpos.attention import softmax_attention, softmax_weights
+from randpos.positions import Positions, Reading
+
+
+class Shape(NamedTuple):
+    """The sizes of the model that an encoding is built for."""
+
+    layers: int = 5
+    heads: int = 8
+    dim: int = 64
+    positions: int = 2048
+    """The largest position that will be met: L, or the longest sequence."""
+
+    @property
+    def head_dim(self) -> int:
+        """The width of one head."""
+        return self.dim // self.heads
+
+
+Queries = Float[Array, "batch head query dim"]
+Keys = Float[Array, "batch head key dim"]
+Logits = Float[Array, "#batch #head query key"]
+Mask = Bool[Array, "#batch #head #query key"]
+
+
+class Encoding(eqx.Module):
+    """No positions at all, and the base of all encodings: `Encoding(shape, key=key)`.
+
+    Parameters that differ between layers are stacked along a leading axis; `layer` selects.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    reference: ClassVar[str] = ""
+    additive: ClassVar[bool] = False
+    """Whether `embed` adds to the embeddings; dropout then follows it."""
+    readings: ClassVar[tuple[Reading, ...]] = ("positions",)
+    """The readings of randomized offsets that make a difference to it."""
+    layerwise: ClassVar[bool] = True
+    """Whether positions enter in every layer, so that they can be drawn anew in each."""
+
+    shape: Shape = eqx.field(static=True)
+
+    def __init__(self, shape: Shape, *, key: Key[Array, ""]) -> None:
+        """Makes an encoding for a model of the given shape, its parameters drawn from `key`."""
+        self.shape = shape
+
+    def embed(
+        self, x: Float[Array, "batch time dim"], positions: Positions
+    ) -> Float[Array, "batch time dim"]:
+        """Adds positions to the token embeddings."""
+        return x
+
+    def share(self, positions: Positions, mask: Mask) -> Any:
+        """Computes once per draw what all layers need of the positions."""
+        return None
+
+    def rotate(self, q: Queries, k: Keys, shared: Any, layer: int) -> tuple[Queries, Keys]:
+        """Lets positions enter the queries and keys of a layer."""
+        return q, k
+
+    def bias(self, q: Queries, shared: Any, layer: int) -> Logits | None:
+        """Returns what is added to the scaled logits of a layer."""
+        return None
+
+    def attend(
+        self,
+        x: Float[Array, "batch query model"],
+        q: Queries,
+        k: Keys,
+        v: Keys,
+        shared: Any,
+        mask: Mask,
+        layer: int,
+    ) -> Queries:
+        """Attends from every query to the keys that `mask` allows."""
+        bias = self.bias(q, shared, layer)
+        q, k = self.rotate(q, k, shared, layer)
+        return softmax_attention(q, k, v, bias, mask)
+
+    def weights(
+        self,
+        x: Float[Array, "batch query model"],
+        q: Queries,
+        k: Keys,
+        shared: Any,
+        mask: Mask,
+        layer: int,
+    ) -> Float[Array, "batch head query key"]:
+        """Returns the weights with which `attend` averages the values, for analysis."""
+        bias = self.bias(q, shared, layer)
+        q, k = self.rotate(q, k, shared, layer)
+        return softmax_weights(q, k, bias, mask)
+
+
+class NoEncoding(Encoding):
+    """No positional information: the model is permutation-equivariant."""
+
+    name = "none"
+    description = "No positions; the model cannot tell the order of its tokens."
+    layerwise = False
+
+
+def per_head(table: Float[Array, "query key head"]) -> Float[Array, "1 head query key"]:
+    """Turns a value per pair of tokens and head into a bias shared by the batch."""
+    return jnp.moveaxis(table, -1, 0)[None]

@@ -1,0 +1,135 @@
+"""Geometric attention with directional encoding (Csordás et al., 2022, Neural Data Router).
+
+Without that paper's gating and shared layers, as the comparison in table 5 has it.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key
+
+from randpos.attention import NEVER
+from randpos.encodings.base import Encoding, Keys, Mask, Queries, Shape
+from randpos.layers import truncated_normal
+from randpos.positions import Positions
+
+
+class Scan(NamedTuple):
+    """In which order each query tests the keys, and on which side of it they stand."""
+
+    offsets: Int[Array, "query key"]
+    order: Int[Array, "query key"]
+    """The keys from first to last tested."""
+    rank: Int[Array, "query key"]
+    """When each key is tested: the inverse of `order`."""
+
+
+def scan_order(offsets: Int[Array, "query key"]) -> Int[Array, "query key"]:
+    """Lists each query's keys from near to far; of two equally far, the right one comes first.
+
+    >>> import jax.numpy as jnp
+    >>> scan_order(jnp.array([[2, 1, 0, -1, -2]])).tolist()
+    [[2, 3, 1, 4, 0]]
+    """
+    return jnp.argsort(2 * jnp.abs(offsets) + (offsets > 0), axis=-1)
+
+
+def log_reach(
+    log_miss: Float[Array, "batch head query key"], scan: Scan
+) -> Float[Array, "batch head query key"]:
+    """Returns for each key the sum of `log_miss` over the keys tested before it.
+
+    Sums of the terms themselves: differences of prefix sums would cancel (docs/fidelity.md).
+    """
+    shape = log_miss.shape
+    in_order = jnp.take_along_axis(log_miss, jnp.broadcast_to(scan.order, shape), axis=-1)
+    before = jnp.cumsum(in_order, axis=-1)
+    before = jnp.pad(before[..., :-1], ((0, 0),) * 3 + ((1, 0),))
+    return jnp.take_along_axis(before, jnp.broadcast_to(scan.rank, shape), axis=-1)
+
+
+class Geometric(Encoding):
+    """Each query matches the nearest key that fits, testing keys outwards from its own place.
+
+    A key that matches with probability p = σ(z) is chosen if no key before it was: its weight is
+    p · Π (1 - p') over the keys tested before. z depends on the content and on the key's side.
+
+    Args:
+        shape: The sizes of the model.
+        normalise: Scale each row to sum 1, as the released code does.
+        key: Source of the parameters.
+    """
+
+    name = "geometric"
+    description = "Attention to the nearest matching key, with a sense of direction."
+    reference = "Csordás et al., 2022"
+    readings = ("positions", "distances")
+
+    query_bias: Float[Array, "layer head head_dim"]
+    direction: Float[Array, "layer dim side_head"]
+    direction_bias: Float[Array, "layer side_head"]
+    content_scale: Float[Array, " layer"]
+    direction_scale: Float[Array, " layer"]
+    threshold: Float[Array, " layer"]
+    normalise: bool = eqx.field(static=True)
+
+    def __init__(self, shape: Shape, *, normalise: bool = True, key: Key[Array, ""]) -> None:
+        super().__init__(shape, key=key)
+        layers, heads, dim = shape.layers, shape.heads, shape.dim
+        self.query_bias = jnp.zeros((layers, heads, shape.head_dim))
+        sides = (layers, dim, 2 * heads)
+        self.direction = truncated_normal(key, sides, dim**-0.5)
+        self.direction_bias = jnp.zeros((layers, 2 * heads))
+        self.content_scale = jnp.full(layers, shape.head_dim**-0.5)
+        self.direction_scale = jnp.ones(layers)
+        self.threshold = jnp.zeros(layers)
+        self.normalise = normalise
+
+    def share(self, positions: Positions, mask: Mask) -> Scan:
+        """Sorts every query's keys by distance, once for all layers."""
+        order = scan_order(positions.offsets)
+        return Scan(positions.offsets, order, jnp.argsort(order, axis=-1))
+
+    def weights(
+        self,
+        x: Float[Array, "batch query model"],
+        q: Queries,
+        k: Keys,
+        shared: Scan,
+        mask: Mask,
+        layer: int,
+    ) -> Float[Array, "batch head query key"]:
+        """Returns the probability that each key is the first to match."""
+        z = self.match(x, q, k, shared, layer)
+        allowed = mask & (shared.offsets != 0)
+        log_miss = jnp.where(allowed, -jax.nn.softplus(z), 0.0)
+        log_hit = jnp.where(allowed, -jax.nn.softplus(-z), NEVER)
+        log_weights = log_hit + log_reach(log_miss, shared)
+        weights = jax.nn.softmax(log_weights, axis=-1) if self.normalise else jnp.exp(log_weights)
+        return jnp.where(allowed, weights, 0.0)
+
+    def match(
+        self, x: Float[Array, "batch query model"], q: Queries, k: Keys, shared: Scan, layer: int
+    ) -> Float[Array, "batch head query key"]:
+        """Returns z, the log-odds that each key matches its query."""
+        content = (q + self.query_bias[layer][:, None, :]) @ jnp.swapaxes(k, -1, -2)
+        sides = x @ self.direction[layer] + self.direction_bias[layer]
+        left, right = jnp.split(jnp.swapaxes(sides, -1, -2)[..., None], 2, axis=1)
+        side = jnp.where(shared.offsets > 0, left, right)
+        scaled = self.content_scale[layer] * content + self.direction_scale[layer] * side
+        return scaled + self.threshold[layer]
+
+    def attend(
+        self,
+        x: Float[Array, "batch query model"],
+        q: Queries,
+        k: Keys,
+        v: Keys,
+        shared: Scan,
+        mask: Mask,
+        layer: int,
+    ) -> Queries:
+        """Averages the values by the weights."""
+        return self.weights(x, q, k, shared, mask, layer) @ v

@@ -1,0 +1,41 @@
+"""KERPLE's logarithmic kernel (Chi et al., 2022)."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from randpos.encodings.alibi import lopsided
+from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape
+from randpos.positions import Positions
+
+
+class KERPLE(Encoding):
+    """Adds -r1 log(1 + r2 · distance), with positive r1 and r2 learned per layer and head.
+
+    Distances to the left are half a step shorter, as for ALiBi. The positive numbers are the
+    softplus of the parameters; both start at 1.
+    """
+
+    name = "kerple"
+    description = "A penalty on the logits logarithmic in the distance, with learned scales."
+    reference = "Chi et al., 2022"
+    readings = ("positions", "distances")
+
+    strength: Float[Array, "layer head"]
+    rate: Float[Array, "layer head"]
+
+    def __init__(self, shape: Shape, *, key: Key[Array, ""]) -> None:
+        super().__init__(shape, key=key)
+        start = jnp.log(jnp.expm1(jnp.ones((shape.layers, shape.heads))))
+        self.strength = start
+        self.rate = start
+
+    def share(self, positions: Positions, mask: Mask) -> Float[Array, "query key"]:
+        """Computes the distances."""
+        return lopsided(positions.offsets)
+
+    def bias(self, q: Queries, shared: Float[Array, "query key"], layer: int) -> Logits:
+        """Returns the penalties of this layer."""
+        strength = jax.nn.softplus(self.strength[layer])[None, :, None, None]
+        rate = jax.nn.softplus(self.rate[layer])[None, :, None, None]
+        return -strength * jnp.log1p(rate * shared)

@@ -1,0 +1,34 @@
+"""Learned encoding (Gehring et al., 2017); with randomized positions, the label encoding."""
+
+from jaxtyping import Array, Float, Key
+
+from randpos.encodings.base import Encoding, Shape
+from randpos.layers import truncated_normal
+from randpos.positions import Positions
+
+
+class Learned(Encoding):
+    """Adds a learned row per position.
+
+    Rows of positions that training never meets keep their random start, which is why the plain
+    form fails on longer sequences. With randomized positions every row is met; Li and McClelland
+    (2022) call that form label encoding.
+    """
+
+    name = "learned"
+    description = "A learned vector per position, added to the embeddings."
+    reference = "Gehring et al., 2017"
+    additive = True
+    layerwise = False
+
+    table: Float[Array, "position dim"]
+
+    def __init__(self, shape: Shape, *, key: Key[Array, ""]) -> None:
+        super().__init__(shape, key=key)
+        self.table = truncated_normal(key, (shape.positions, shape.dim), 1.0)
+
+    def embed(
+        self, x: Float[Array, "batch time dim"], positions: Positions
+    ) -> Float[Array, "batch time dim"]:
+        """Adds the row of each position; positions count from 1."""
+        return x + self.table[positions.query - 1]

@@ -1,0 +1,58 @@
+"""Rotary encoding (Su et al., 2021)."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key
+
+from randpos.encodings.base import Encoding, Keys, Mask, Queries, Shape
+from randpos.encodings.sinusoids import sin_cos
+from randpos.errors import UserError
+from randpos.positions import Positions
+
+
+class Angles(NamedTuple):
+    """Sine and cosine of every token's angles, for queries and for keys."""
+
+    query: tuple[Float[Array, "query pair"], Float[Array, "query pair"]]
+    key: tuple[Float[Array, "key pair"], Float[Array, "key pair"]]
+
+
+def apply_rope(
+    x: Float[Array, "*batch time dim"], positions: Int[Array, " time"]
+) -> Float[Array, "*batch time dim"]:
+    """Rotates channels i and i + dim/2 by the position times 10000^(-2i/dim).
+
+    Apply it to queries and keys; their products then depend on differences of positions only.
+    """
+    return _rotate(x, *sin_cos(positions, x.shape[-1] // 2))
+
+
+def _rotate(x, sin, cos):
+    first, second = jnp.split(x, 2, axis=-1)
+    return jnp.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1)
+
+
+class RoPE(Encoding):
+    """Rotates queries and keys by angles proportional to their positions."""
+
+    name = "rope"
+    description = "Queries and keys rotated by angles proportional to the position."
+    reference = "Su et al., 2021"
+
+    def __init__(self, shape: Shape, *, key: Key[Array, ""]) -> None:
+        if shape.head_dim % 2:
+            raise UserError(
+                f"rope rotates pairs of channels, but a head has {shape.head_dim} "
+                f"(dim={shape.dim} / heads={shape.heads}); choose them so that it is even."
+            )
+        super().__init__(shape, key=key)
+
+    def share(self, positions: Positions, mask: Mask) -> Angles:
+        """Computes the angles once for all layers."""
+        pairs = self.shape.head_dim // 2
+        return Angles(sin_cos(positions.query, pairs), sin_cos(positions.key, pairs))
+
+    def rotate(self, q: Queries, k: Keys, shared: Angles, layer: int) -> tuple[Queries, Keys]:
+        """Rotates both sides."""
+        return _rotate(q, *shared.query), _rotate(k, *shared.key)

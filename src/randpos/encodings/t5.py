@@ -1,0 +1,58 @@
+"""T5's bias per bucket of distances (Raffel et al., 2020)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape, per_head
+from randpos.positions import Positions
+
+BUCKETS = 32
+FARTHEST = 128
+
+
+def bucket(offsets: Int[Array, "query key"]) -> Int[Array, "query key"]:
+    """Sorts offsets into 16 buckets for either side: 8 exact distances, then logarithmic ones.
+
+    The bounds of the logarithmic buckets are integers, so that no rounding can move a distance
+    across one; everything from 91 on, hence also 128 and beyond, shares the last bucket.
+
+    >>> import jax.numpy as jnp
+    >>> bucket(jnp.array([[0, 1, 7, 8, 12, 16, 90, 91, 128, 5000]])).tolist()
+    [[0, 1, 7, 8, 9, 10, 14, 15, 15, 15]]
+    >>> bucket(jnp.array([[-1, -8]])).tolist()
+    [[17, 24]]
+    """
+    exact = BUCKETS // 4
+    bounds = np.concatenate(
+        [
+            np.arange(1, exact + 1),
+            np.ceil(exact * (FARTHEST / exact) ** (np.arange(1, exact) / exact) - 1e-9),
+        ]
+    ).astype(np.int32)
+    side = jnp.where(offsets < 0, BUCKETS // 2, 0)
+    return side + jnp.searchsorted(jnp.asarray(bounds), jnp.abs(offsets), side="right")
+
+
+class T5(Encoding):
+    """Adds a learned number per head and bucket of distances, the same in all layers."""
+
+    name = "t5"
+    description = "A learned bias per bucket of distances, shared by the layers."
+    reference = "Raffel et al., 2020"
+    readings = ("positions", "distances")
+
+    table: Float[Array, "bucket head"]
+
+    def __init__(self, shape: Shape, *, key: Key[Array, ""]) -> None:
+        super().__init__(shape, key=key)
+        self.table = 0.02 * jax.random.normal(key, (BUCKETS, shape.heads))
+
+    def share(self, positions: Positions, mask: Mask) -> Float[Array, "1 head query key"]:
+        """Looks the biases up, once for all layers."""
+        return per_head(self.table[bucket(positions.offsets)])
+
+    def bias(self, q: Queries, shared: Float[Array, "1 head query key"], layer: int) -> Logits:
+        """Returns the looked-up biases."""
+        return shared

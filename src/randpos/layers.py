@@ -1,0 +1,46 @@
+"""The two layers that everything is made of."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+
+def truncated_normal(
+    key: Key[Array, ""], shape: tuple[int, ...], sigma: float
+) -> Float[Array, "..."]:
+    """Draws from σ times a standard normal cut off at ±2."""
+    return sigma * jax.random.truncated_normal(key, -2.0, 2.0, shape)
+
+
+class Linear(eqx.Module):
+    """x W + b; W starts truncated normal with σ = 1/√fan_in, b at 0."""
+
+    weight: Float[Array, "input output"]
+    bias: Float[Array, " output"] | None
+
+    def __init__(self, size: int, out: int, *, bias: bool, key: Key[Array, ""]) -> None:
+        self.weight = truncated_normal(key, (size, out), size**-0.5)
+        self.bias = jnp.zeros(out) if bias else None
+
+    def __call__(self, x: Float[Array, "*batch input"]) -> Float[Array, "*batch output"]:
+        """Applies the map to the last axis."""
+        y = x @ self.weight
+        return y if self.bias is None else y + self.bias
+
+
+class LayerNorm(eqx.Module):
+    """(x − mean) / √(variance + 1e-5) · scale + offset over the last axis."""
+
+    scale: Float[Array, " dim"]
+    offset: Float[Array, " dim"]
+
+    def __init__(self, size: int) -> None:
+        self.scale = jnp.ones(size)
+        self.offset = jnp.zeros(size)
+
+    def __call__(self, x: Float[Array, "*batch dim"]) -> Float[Array, "*batch dim"]:
+        """Normalises, scales and shifts."""
+        centred = x - jnp.mean(x, axis=-1, keepdims=True)
+        variance = jnp.mean(jnp.square(centred), axis=-1, keepdims=True)
+        return centred * jax.lax.rsqrt(variance + 1e-5) * self.scale + self.offset

@@ -1,0 +1,239 @@
+"""The encoder-only, post-norm Transformer of the paper (appendix A).
+
+It calls the interface of an encoding and never asks which encoding it is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from randpos.dropout import dropout
+from randpos.encodings import Encoding, Shape
+from randpos.encodings.base import Mask
+from randpos.errors import UserError
+from randpos.layers import LayerNorm, Linear, truncated_normal
+from randpos.positions import Length, Positions
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The sizes of the Transformer; the defaults are the paper's."""
+
+    layers: int = 5
+    """Number of blocks."""
+    heads: int = 8
+    """Attention heads per block."""
+    dim: int = 64
+    """Width of the model, d_model."""
+    hidden: int = 256
+    """Width of the feed-forward layers."""
+    dropout: float = 0.1
+    """Probability of dropping an activation in training."""
+    causal: bool = False
+    """Attend only to tokens at or before the query."""
+
+    def __post_init__(self) -> None:
+        for name in ("layers", "heads", "dim", "hidden"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}={getattr(self, name)} must be at least 1.")
+        if self.dim % self.heads:
+            raise UserError(
+                f"heads={self.heads} does not divide dim={self.dim}; "
+                f"pass a dim that is a multiple of {self.heads}."
+            )
+        if not 0.0 <= self.dropout < 1.0:
+            raise UserError(f"dropout={self.dropout} must lie in [0, 1).")
+
+    def shape(self, positions: int) -> Shape:
+        """Returns what an encoding must know to fit this model."""
+        return Shape(self.layers, self.heads, self.dim, positions)
+
+
+class Trace(NamedTuple):
+    """What happened inside a call, layer by layer, for analysis."""
+
+    embeddings: Float[Array, "batch time dim"]
+    activations: tuple[Float[Array, "batch time dim"], ...]
+    attention: tuple[Float[Array, "batch head time time"], ...]
+    logits: Float[Array, "batch time classes"]
+
+
+class Block(eqx.Module):
+    """Attention and feed-forward, each with dropout, a residual connection and a LayerNorm."""
+
+    query: Linear
+    key: Linear
+    value: Linear
+    output: Linear
+    attention_norm: LayerNorm
+    expand: Linear
+    contract: Linear
+    feed_forward_norm: LayerNorm
+    architecture: Architecture = eqx.field(static=True)
+
+    def __init__(self, architecture: Architecture, *, key: Key[Array, ""]) -> None:
+        dim, hidden = architecture.dim, architecture.hidden
+        keys = jax.random.split(key, 6)
+        self.query, self.key, self.value, self.output = (
+            Linear(dim, dim, bias=False, key=k) for k in keys[:4]
+        )
+        self.attention_norm = LayerNorm(dim)
+        self.expand = Linear(dim, hidden, bias=True, key=keys[4])
+        self.contract = Linear(hidden, dim, bias=True, key=keys[5])
+        self.feed_forward_norm = LayerNorm(dim)
+        self.architecture = architecture
+
+    def heads(
+        self, queries: Float[Array, "batch query dim"], context: Float[Array, "batch time dim"]
+    ) -> tuple[Float[Array, "batch head _ head_dim"], ...]:
+        """Returns q, k and v, split into heads."""
+        return tuple(
+            jnp.swapaxes(y.reshape(*y.shape[:2], self.architecture.heads, -1), 1, 2)
+            for y in (self.query(queries), self.key(context), self.value(context))
+        )
+
+    def finish(
+        self,
+        x: Float[Array, "batch query dim"],
+        attended: Float[Array, "batch head query head_dim"],
+        key: Key[Array, ""] | None,
+    ) -> Float[Array, "batch query dim"]:
+        """Joins the heads and does all that follows the attention."""
+        rate = self.architecture.dropout
+        keys = (None, None) if key is None else jax.random.split(key)
+        joined = self.output(jnp.swapaxes(attended, 1, 2).reshape(x.shape))
+        x = self.attention_norm(x + dropout(joined, rate, keys[0]))
+        fed = self.contract(jax.nn.relu(self.expand(x)))
+        return self.feed_forward_norm(x + dropout(fed, rate, keys[1]))
+
+
+class Encoder(eqx.Module):
+    """Token embedding, an encoding, blocks and an output head.
+
+    Args:
+        vocabulary: Number of different tokens, the reserved ones included.
+        classes: Number of output classes.
+        encoding: The encoding, built for `architecture.shape(largest position)`.
+        architecture: The sizes; by default the paper's.
+        key: Source of the parameters.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from randpos import Architecture, Encoder, Randomized, get_encoding
+        >>> key, sizes = jax.random.key(0), Architecture()
+        >>> rope = get_encoding("rope")(sizes.shape(2048), key=key)
+        >>> model = Encoder(vocabulary=4, classes=2, encoding=rope, architecture=sizes, key=key)
+        >>> positions = Randomized(maximum=2048).draw(key, 10, 10)
+        >>> model(jnp.zeros((3, 10), int), positions).shape
+        (3, 10, 2)
+    """
+
+    embedding: Float[Array, "vocabulary dim"]
+    encoding: Encoding
+    blocks: tuple[Block, ...]
+    head: Linear
+    architecture: Architecture = eqx.field(static=True)
+
+    def __init__(
+        self,
+        vocabulary: int,
+        classes: int,
+        encoding: Encoding,
+        architecture: Architecture | None = None,
+        *,
+        key: Key[Array, ""],
+    ) -> None:
+        self.architecture = architecture = architecture or Architecture()
+        if encoding.shape != architecture.shape(encoding.shape.positions):
+            raise UserError(
+                f"the encoding was built for {encoding.shape}, which does not fit {architecture}; "
+                "build it for architecture.shape(positions)."
+            )
+        to_embedding, to_head, *to_blocks = jax.random.split(key, 2 + architecture.layers)
+        self.embedding = truncated_normal(to_embedding, (vocabulary, architecture.dim), 0.02)
+        self.encoding = encoding
+        self.blocks = tuple(Block(architecture, key=k) for k in to_blocks)
+        self.head = Linear(architecture.dim, classes, bias=True, key=to_head)
+
+    def __call__(
+        self,
+        tokens: Int[Array, "batch time"],
+        positions: Positions | Sequence[Positions],
+        *,
+        mask: Bool[Array, "#batch time"] | None = None,
+        outputs: tuple[Length, int] | None = None,
+        key: Key[Array, ""] | None = None,
+    ) -> Float[Array, "batch output classes"]:
+        """Returns the logits of all tokens, or of those that `outputs` selects.
+
+        Args:
+            tokens: Token numbers.
+            positions: Where they stand; a sequence gives every layer its own.
+            mask: Which tokens are real; by default all. The others are never attended to.
+            outputs: The first token (it may be traced) and the number of tokens whose logits are
+                wanted. The last block then works on those tokens only.
+            key: Source of dropout; without one, as in evaluation, there is none.
+        """
+        keys = (None,) * (1 + len(self.blocks))
+        if key is not None:
+            keys = tuple(jax.random.split(key, len(keys)))
+        x, views = self._start(tokens, positions, mask, keys[-1])
+        for layer, block in enumerate(self.blocks):
+            context, view = x, views[layer]
+            if outputs is not None and block is self.blocks[-1]:
+                x = jax.lax.dynamic_slice_in_dim(x, *outputs, axis=1)
+                where = positions if isinstance(positions, Positions) else positions[layer]
+                view = self._view(where.rows(*outputs), mask, outputs[0])
+            q, k, v = block.heads(x, context)
+            x = block.finish(x, self.encoding.attend(x, q, k, v, *view, layer), keys[layer])
+        return self.head(x)
+
+    def trace(
+        self,
+        tokens: Int[Array, "batch time"],
+        positions: Positions | Sequence[Positions],
+        *,
+        mask: Bool[Array, "#batch time"] | None = None,
+    ) -> Trace:
+        """Computes what a call without dropout does, and keeps everything on the way."""
+        x, views = self._start(tokens, positions, mask, None)
+        embeddings, activations, attention = x, [], []
+        for layer, block in enumerate(self.blocks):
+            q, k, v = block.heads(x, x)
+            attention.append(self.encoding.weights(x, q, k, *views[layer], layer))
+            x = block.finish(x, attention[-1] @ v, None)
+            activations.append(x)
+        return Trace(embeddings, tuple(activations), tuple(attention), self.head(x))
+
+    def _start(
+        self,
+        tokens: Int[Array, "batch time"],
+        positions: Positions | Sequence[Positions],
+        mask: Bool[Array, "#batch time"] | None,
+        key: Key[Array, ""] | None,
+    ) -> tuple[Float[Array, "batch time dim"], list[tuple[Any, Mask]]]:
+        """Embeds the tokens, and prepares what each layer sees of their positions."""
+        if isinstance(positions, Positions):
+            first, views = positions, [self._view(positions, mask)] * len(self.blocks)
+        else:
+            first, views = positions[0], [self._view(where, mask) for where in positions]
+        x = self.embedding[tokens] * self.architecture.dim**0.5
+        x = self.encoding.embed(x, first)
+        if self.encoding.additive:
+            x = dropout(x, self.architecture.dropout, key)
+        return x, views
+
+    def _view(
+        self, positions: Positions, mask: Bool[Array, "#batch time"] | None, start: Length = 0
+    ) -> tuple[Any, Mask]:
+        """Returns what the encoding makes of the positions, and which keys a query may see."""
+        queries, keys = positions.offsets.shape
+        allowed = jnp.ones((1, 1, 1, keys), bool) if mask is None else mask[:, None, None, :]
+        if self.architecture.causal:
+            allowed = allowed & (start + jnp.arange(queries)[:, None] >= jnp.arange(keys))
+        return self.encoding.share(positions, allowed), allowed

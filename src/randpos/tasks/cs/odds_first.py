@@ -1,0 +1,36 @@
+"""Odds First: the odd places of the string, then the even ones."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key
+
+from randpos.tasks.base import Example, Length, Task
+from randpos.tasks.draws import bit_string
+
+
+class OddsFirst(Task):
+    """Uniform bits s1 s2 s3 …; the answer is s1 s3 s5 … s2 s4 ….
+
+    >>> OddsFirst().answer(jnp.array([0, 0, 1, 1, 0, 1, 0, 1]), 8)
+    Array([0, 1, 0, 0, 0, 1, 1, 1], dtype=int32)
+    """
+
+    name = "odds_first"
+    level = "CS"
+    description = "the symbols at odd places (1st, 3rd, ...), then those at even places"
+    symbols = "01"
+    output_symbols = "01"
+    chance = 0.5
+
+    def output_length(self, length: Length) -> Length:  # noqa: D102
+        return length
+
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
+        inputs = bit_string(key, length, maximum)
+        return Example(inputs, self.answer(inputs, length))
+
+    def answer(self, inputs: Int[Array, " n"], length: Length) -> Int[Array, " n"]:
+        """Returns the answer."""
+        place = jnp.arange(inputs.shape[0])
+        odds = (length + 1) // 2
+        source = jnp.where(place < odds, 2 * place, 2 * (place - odds) + 1)
+        return jnp.where(place < length, inputs[source % inputs.shape[0]], 0)

@@ -1,0 +1,51 @@
+"""Solve Equation: which digit x makes a bracketed equation true, modulo 5?"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Key
+
+from randpos.tasks import expressions
+from randpos.tasks.base import Example, Length, Task
+from randpos.tasks.draws import below, words
+
+OPERATOR, MINUS, OPEN, CLOSE, UNKNOWN, EQUALS = 5, 6, 7, 8, 9, 10
+
+
+class SolveEquation(Task):
+    """A bracketed expression of n − 2 tokens in + and −, with one digit hidden, = and its value.
+
+    A place is drawn uniformly, and the first digit from there on (cyclically) becomes x. Below
+    n = 3 there is no room for an equation: the input is all 0 and the answer is class 0.
+
+    >>> inputs, outputs = SolveEquation().example(jax.random.key(3), 11, 11)
+    >>> "".join("01234+-()x="[token] for token in inputs), int(outputs[0])
+    """
+
+    name = "solve_equation"
+    level = "DCF"
+    description = "the digit x that solves a bracketed equation, modulo 5"
+    symbols = "01234+-()x="
+    output_symbols = "01234"
+    chance = 0.2
+
+    def output_length(self, length: Length) -> Length:  # noqa: D102
+        return 1
+
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
+        draw_key, hide_key = jax.random.split(key)
+        size, place = jnp.maximum(length - 2, 1), jnp.arange(maximum)
+        drawn = expressions.draw(draw_key, size, maximum, operators=2)
+        tokens = jnp.select(
+            [drawn.is_digit, drawn.is_operator, drawn.is_minus, drawn.opens, drawn.closes],
+            [drawn.digit, OPERATOR + drawn.operator, MINUS, OPEN, CLOSE],
+            0,
+        )
+        hidden = below(words(hide_key, 1)[0], size)
+        steps = jnp.where(place >= hidden, place - hidden, place - hidden + size)
+        hidden = jnp.argmin(jnp.where(drawn.is_digit, steps, maximum))
+        tokens = jnp.where(place == hidden, UNKNOWN, tokens)
+        tokens = jnp.where(place == size, EQUALS, tokens)
+        tokens = jnp.where(place == size + 1, expressions.evaluate(drawn), tokens)
+        is_equation = length > 2
+        answer = jnp.where(is_equation, drawn.digit[hidden], 0)
+        return Example(jnp.where(is_equation, tokens, 0), jnp.atleast_1d(answer))

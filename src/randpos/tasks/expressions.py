@@ -1,0 +1,112 @@
+"""Bracketed expressions of an exact length, and their value modulo 5.
+
+An expression of n tokens is, with d a uniform digit:
+
+    n = 1: d    n = 2: −d    n = 3: (d)    n = 4: (−d)
+    n ≥ 5: (A op B) with |A| uniform in 1..n−4, |B| = n−3−|A| and op uniform.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Key
+
+from randpos.tasks.base import Length
+from randpos.tasks.draws import below, inside, words
+
+MODULUS = 5
+PLUS, MINUS, TIMES = range(3)
+"""Operators, numbered as they are drawn; a task lists the ones that it uses in this order."""
+
+
+class Expression(NamedTuple):
+    """What stands at each place. At most one of the first five holds; none after the end."""
+
+    is_digit: Bool[Array, " places"]
+    is_operator: Bool[Array, " places"]
+    is_minus: Bool[Array, " places"]
+    """The sign in front of a digit."""
+    opens: Bool[Array, " places"]
+    closes: Bool[Array, " places"]
+    digit: Int[Array, " places"]
+    operator: Int[Array, " places"]
+    second: Int[Array, " places"]
+    """At a bracket that opens (A op B): the place where B starts; elsewhere 0."""
+
+
+def draw(key: Key[Array, ""], length: Length, maximum: int, operators: int) -> Expression:
+    """Draws an expression with the first `operators` operators.
+
+    All expressions of one nesting depth are split at once: each place knows where the smallest
+    expression around it starts and how long that is. A depth takes the time of one pass, and the
+    depth of a random split grows with the logarithm of the length. One random word per place is
+    enough, for it serves as a split, an operator or a digit according to what the place becomes,
+    and that depends on the words of other places only.
+    """
+    word, place = words(key, maximum), jnp.arange(maximum)
+
+    def unfinished(state: tuple[Array, ...]) -> Array:
+        return (state[1] > 4).any()
+
+    def split(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        start, size, second, closes, is_operator = state
+        offset, splits = place - start, size > 4
+        first = 1 + below(word[start], jnp.maximum(size - 4, 1))  # |A|
+        opens, operates, ends = offset == 0, offset == first + 1, offset == size - 1
+        in_first = offset <= first
+        structure = opens | operates | ends
+        inner_start = jnp.where(in_first, start + 1, start + first + 2)
+        inner_size = jnp.where(structure, 0, jnp.where(in_first, first, size - 3 - first))
+        return (
+            jnp.where(splits, inner_start, start),
+            jnp.where(splits, inner_size, size),
+            jnp.where(splits & opens, start + first + 2, second),
+            closes | (splits & ends),
+            is_operator | (splits & operates),
+        )
+
+    nothing, no = jnp.zeros(maximum, jnp.int32), jnp.zeros(maximum, bool)
+    size = jnp.where(inside(length, maximum), length, 0)
+    start, size, second, closes, is_operator = jax.lax.while_loop(
+        unfinished, split, (nothing, size, nothing, no, no)
+    )
+    # What remains are expressions of 1 to 4 tokens (and size 0 where a place has its token).
+    offset, bracketed = place - start, size > 2
+    is_digit = (size > 0) & (offset == jnp.where(bracketed, size - 2, size - 1))
+    is_minus = (offset == size - 1 - bracketed - 1) & ((size == 2) | (size == 4))
+    return Expression(
+        is_digit=is_digit,
+        is_operator=is_operator,
+        is_minus=is_minus,
+        opens=(second > 0) | (bracketed & (offset == 0)),
+        closes=closes | (bracketed & (offset == size - 1)),
+        digit=jnp.where(is_digit, below(word, MODULUS), 0),
+        operator=jnp.where(is_operator, below(word, operators), PLUS),
+        second=second,
+    )
+
+
+def evaluate(expression: Expression) -> Int[Array, ""]:
+    """Returns the value modulo 5, finding that of the expression *from* each place, last first.
+
+    A digit is its own value, a sign negates what follows, and a bracket either has the value of
+    what follows or joins it with the value found at its second part.
+    """
+    places = expression.digit.shape[0]
+    joint = jnp.where(expression.second > 0, expression.operator[expression.second - 1], PLUS)
+    second = jnp.where(expression.second > 0, expression.second, places)  # there is a zero
+
+    def step(state: tuple[Array, Array], here: tuple[Array, ...]):
+        values, after = state
+        place, is_digit, is_minus, digit, operator, second = here
+        left, right = jnp.where(is_minus, -after, after), values[second]
+        joined = jnp.where(operator == TIMES, left * right, left + right)
+        joined = jnp.where(operator == MINUS, left - right, joined)
+        value = jnp.where(is_digit, digit, joined % MODULUS)
+        return (values.at[place].set(value), value), None
+
+    here = (jnp.arange(places), expression.is_digit, expression.is_minus, expression.digit)
+    start = (jnp.zeros(places + 1, jnp.int32), jnp.zeros((), jnp.int32))
+    (_, value), _ = jax.lax.scan(step, start, (*here, joint, second), reverse=True)
+    return value

@@ -1,0 +1,35 @@
+"""Even Pairs: is the number of unequal neighbours (01 and 10) odd?"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key
+
+from randpos.tasks.base import Example, Length, Task
+from randpos.tasks.draws import bit_string
+
+
+class EvenPairs(Task):
+    """Uniform bits; the number of 01 and 10 together, modulo 2.
+
+    >>> EvenPairs().answer(jnp.array([0, 0, 1, 1, 1, 0]), 6)  # 01 and 10, so even
+    Array([0], dtype=int32)
+    >>> EvenPairs().answer(jnp.array([0, 1, 0, 1, 0, 0, 1]), 7)
+    Array([1], dtype=int32)
+    """
+
+    name = "even_pairs"
+    level = "R"
+    description = "number of 01 and 10 in the string, modulo 2"
+    symbols = "01"
+    output_symbols = "01"
+    chance = 0.5
+
+    def output_length(self, length: Length) -> Length:  # noqa: D102
+        return 1
+
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
+        inputs = bit_string(key, length, maximum)
+        return Example(inputs, self.answer(inputs, length))
+
+    def answer(self, inputs: Int[Array, " input"], length: Length) -> Int[Array, " 1"]:
+        """Returns the answer: the bits change an odd number of times if the ends differ."""
+        return jnp.atleast_1d(inputs[0] ^ inputs[length - 1])
