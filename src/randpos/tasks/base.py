@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
+from randpos.errors import UserError
+
 Level = Literal["R", "DCF", "CS"]
 Length = int | Int[Array, ""]
 
@@ -91,6 +93,10 @@ class Task(abc.ABC):
 
         Example i depends on `key` and i alone, so a batch may be computed in pieces.
         """
+        if isinstance(length, int) and not 1 <= length <= maximum:
+            raise UserError(
+                f"Length {length} of {self.name} is out of range: pass one in 1..{maximum}."
+            )
         keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(start + jnp.arange(batch))
         inputs, outputs = jax.vmap(lambda k: self.example(k, length, maximum))(keys)
         return Batch(inputs, outputs, self.counted(outputs, length))

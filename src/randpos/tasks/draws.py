@@ -2,7 +2,8 @@
 
 An example must not depend on the buffers that it is sampled into. Value i of a threefry draw is a
 function of the key and of i alone (JAX's `jax_threefry_partitionable`, its default), so a longer
-draw continues a shorter one. It costs half of a key per place, which is the other way to get there.
+draw continues a shorter one. (A key per place would do it too, at three times the cost.) A task
+draws all its words at once, the single choices first: each call costs compile time.
 """
 
 import jax
@@ -24,19 +25,23 @@ def words(key: Key[Array, ""], count: int) -> UInt32[Array, " {count}"]:
     return jax.random.bits(key, (count,), jnp.uint32)
 
 
-def unpack(packed: UInt32[Array, " words"], count: int) -> Int[Array, " {count}"]:
+def packed(count: int) -> int:
+    """Returns the number of words that `count` bits are unpacked from.
+
+    >>> packed(32), packed(33)
+    (1, 2)
+    """
+    return -(-count // WORD)
+
+
+def unpack(drawn: UInt32[Array, " words"], count: int) -> Int[Array, " {count}"]:
     """Spells words as bits, the lowest bit of the first word first.
 
     >>> unpack(jnp.array([6], jnp.uint32), 5)
     Array([0, 1, 1, 0, 0], dtype=int32)
     """
-    spread = packed[:, None] >> jnp.arange(WORD, dtype=jnp.uint32)
+    spread = drawn[:, None] >> jnp.arange(WORD, dtype=jnp.uint32)
     return (spread & 1).astype(jnp.int32).reshape(-1)[:count]
-
-
-def bits(key: Key[Array, ""], count: int) -> Int[Array, " {count}"]:
-    """Draws uniform bits, 32 from each word."""
-    return unpack(words(key, -(-count // WORD)), count)
 
 
 def below(
@@ -66,19 +71,18 @@ def inside(length: Length, count: int) -> Bool[Array, " {count}"]:
 
 def bit_string(key: Key[Array, ""], length: Length, count: int) -> Int[Array, " {count}"]:
     """Draws `length` uniform bits into `count` places; the rest is zero."""
-    return jnp.where(inside(length, count), bits(key, count), 0)
+    return jnp.where(inside(length, count), unpack(words(key, packed(count)), count), 0)
 
 
-def positive(key: Key[Array, ""], length: Length, count: int) -> Int[Array, " {count}"]:
-    """Draws the bits of a uniform integer in 1..2^length − 1 into `count` places.
+def positive(drawn: UInt32[Array, " words"], length: Length, count: int) -> Int[Array, " {count}"]:
+    """Turns uniform words into the bits of a uniform integer in 1..2^length − 1.
 
     Uniform bits that come out all zero, which short numbers often do, are replaced by a second,
     positive draw. Of that one only the low 31 bits are free: a longer number needs it once in 2^32.
 
-    >>> positive(jax.random.key(0), 1, 3)
-    Array([1, 0, 0], dtype=int32)
+    >>> positive(jnp.array([1, 4], jnp.uint32), 3, 5), positive(jnp.array([1, 0], jnp.uint32), 3, 5)
+    (Array([0, 0, 1, 0, 0], dtype=int32), Array([0, 1, 0, 0, 0], dtype=int32))
     """
-    drawn = words(key, 1 + -(-count // WORD))
     first = jnp.where(inside(length, count), unpack(drawn[1:], count), 0)
     largest = (jnp.uint32(1) << jnp.minimum(length, 31).astype(jnp.uint32)) - 1
     second = unpack((1 + drawn[0] % largest)[None], min(count, WORD))

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int, Key
+from jaxtyping import Array, Bool, Int, UInt32
 
 from randpos.tasks.base import Length
-from randpos.tasks.draws import below, inside, words
+from randpos.tasks.draws import below, inside
 
 MODULUS = 5
 PLUS, MINUS, TIMES = range(3)
@@ -35,8 +35,8 @@ class Expression(NamedTuple):
     """At a bracket that opens (A op B): the place where B starts; elsewhere 0."""
 
 
-def draw(key: Key[Array, ""], length: Length, maximum: int, operators: int) -> Expression:
-    """Draws an expression with the first `operators` operators.
+def grow(word: UInt32[Array, " places"], length: Length, operators: int) -> Expression:
+    """Turns a uniform word per place into an expression with the first `operators` operators.
 
     All expressions of one nesting depth are split at once: each place knows where the smallest
     expression around it starts and how long that is. A depth takes the time of one pass, and the
@@ -44,7 +44,8 @@ def draw(key: Key[Array, ""], length: Length, maximum: int, operators: int) -> E
     enough, for it serves as a split, an operator or a digit according to what the place becomes,
     and that depends on the words of other places only.
     """
-    word, place = words(key, maximum), jnp.arange(maximum)
+    places = word.shape[0]
+    place = jnp.arange(places)
 
     def unfinished(state: tuple[Array, ...]) -> Array:
         return (state[1] > 4).any()
@@ -66,8 +67,8 @@ def draw(key: Key[Array, ""], length: Length, maximum: int, operators: int) -> E
             is_operator | (splits & operates),
         )
 
-    nothing, no = jnp.zeros(maximum, jnp.int32), jnp.zeros(maximum, bool)
-    size = jnp.where(inside(length, maximum), length, 0)
+    nothing, no = jnp.zeros(places, jnp.int32), jnp.zeros(places, bool)
+    size = jnp.where(inside(length, places), length, 0)
     start, size, second, closes, is_operator = jax.lax.while_loop(
         unfinished, split, (nothing, size, nothing, no, no)
     )

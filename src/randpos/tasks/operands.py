@@ -3,12 +3,11 @@
 Numbers are little-endian: the lowest bit comes first.
 """
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
 from randpos.tasks.base import Length
-from randpos.tasks.draws import below, inside, positive, words
+from randpos.tasks.draws import below, inside, packed, positive, words
 
 SEPARATOR = 2
 END = 2
@@ -19,15 +18,15 @@ def draw(key: Key[Array, ""], length: Length, maximum: int) -> Int[Array, " {max
 
     Below n = 3 there is no room for two numbers: one is drawn, uniform in 0..2^n − 2.
     """
-    size_key, first_key, second_key = jax.random.split(key, 3)
-    size_word = words(size_key, 1)[0]
+    drawn = words(key, 1 + 2 * (1 + packed(maximum)))
     place = jnp.arange(maximum)
-    size = 1 + below(size_word, jnp.maximum(length - 2, 1))
-    first = positive(first_key, size, maximum)
-    second = positive(second_key, jnp.maximum(length - 1 - size, 1), maximum)
+    size = 1 + below(drawn[0], jnp.maximum(length - 2, 1))
+    # Words in turn for a and for b: so neither depends on the number of words.
+    first = positive(drawn[1::2], size, maximum)
+    second = positive(drawn[2::2], jnp.maximum(length - 1 - size, 1), maximum)
     pair = jnp.where(place < size, first, second[jnp.maximum(place - size - 1, 0)])
     pair = jnp.where(place == size, SEPARATOR, pair)
-    alone = below(size_word, (1 << jnp.minimum(length, 2)) - 1) >> jnp.minimum(place, 2)
+    alone = below(drawn[0], (1 << jnp.minimum(length, 2)) - 1) >> jnp.minimum(place, 2)
     inputs = jnp.where(length > 2, pair, alone & 1)
     return jnp.where(inside(length, maximum), inputs, 0)
 

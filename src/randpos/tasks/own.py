@@ -44,10 +44,8 @@ def load(path: str) -> Task:
 
 def _import(name: str, path: str):
     """Imports a module, from the current directory too, which `sys.path` may not contain."""
-    here = os.getcwd()
-    added = here not in sys.path and "" not in sys.path
-    if added:
-        sys.path.append(here)
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -60,12 +58,9 @@ def _import(name: str, path: str):
     except Exception as error:  # the user's file may do anything
         reason = f"{type(error).__name__}: {error}"
         raise UserError(f"Task {path!r}: importing {name!r} failed: {reason}.") from error
-    finally:
-        if added:
-            sys.path.remove(here)
 
 
 def _task_names(module: object) -> str:
     """Lists the tasks that a module defines or imports."""
-    kinds = vars(module).items()
-    return ", ".join(k for k, v in kinds if inspect.isclass(v) and issubclass(v, Task) and v != Task)
+    classes = [(name, kind) for name, kind in vars(module).items() if inspect.isclass(kind)]
+    return ", ".join(name for name, kind in classes if issubclass(kind, Task) and kind is not Task)

@@ -26,10 +26,12 @@ class BinaryAddition(Task):
     chance = 0.5
     terminator = END
 
-    def output_length(self, length: Length) -> Length:  # noqa: D102
+    def output_length(self, length: Length) -> Length:
+        """|y| = n + 1."""
         return length + 1
 
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
+        """Draws the terms."""
         inputs = draw(key, length, maximum)
         return Example(inputs, self.answer(inputs))
 

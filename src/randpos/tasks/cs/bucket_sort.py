@@ -24,10 +24,12 @@ class BucketSort(Task):
     chance = 0.2
     permutation_invariant = True
 
-    def output_length(self, length: Length) -> Length:  # noqa: D102
+    def output_length(self, length: Length) -> Length:
+        """|y| = n."""
         return length
 
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
+        """Draws the tokens."""
         inputs = jnp.where(inside(length, maximum), below(words(key, maximum), BUCKETS), 0)
         return Example(inputs, self.answer(inputs, length))
 

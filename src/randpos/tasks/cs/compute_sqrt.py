@@ -5,7 +5,7 @@ from jaxtyping import Array, Int, Key
 
 from randpos.tasks.base import Example, Length, Task
 from randpos.tasks.binary import square_root
-from randpos.tasks.draws import positive
+from randpos.tasks.draws import packed, positive, words
 
 
 class ComputeSqrt(Task):
@@ -22,11 +22,13 @@ class ComputeSqrt(Task):
     output_symbols = "01"
     chance = 0.5
 
-    def output_length(self, length: Length) -> Length:  # noqa: D102
+    def output_length(self, length: Length) -> Length:
+        """|y| = ⌈n/2⌉: half the bits, rounded up."""
         return (length + 1) // 2
 
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
-        inputs = positive(key, length, maximum)
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
+        """Draws the number."""
+        inputs = positive(words(key, 1 + packed(maximum)), length, maximum)
         return Example(inputs, self.answer(inputs, length))
 
     def answer(self, inputs: Int[Array, " n"], length: Length) -> Int[Array, " (n+1)//2"]:

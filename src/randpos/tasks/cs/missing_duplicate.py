@@ -1,11 +1,10 @@
 """Missing Duplicate: which bit is hidden in a string that is written twice?"""
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
 from randpos.tasks.base import Example, Length, Task
-from randpos.tasks.draws import below, bits, words
+from randpos.tasks.draws import below, packed, unpack, words
 
 HIDDEN, FILLER = 2, 3
 
@@ -27,14 +26,15 @@ class MissingDuplicate(Task):
     output_symbols = "01"
     chance = 0.5
 
-    def output_length(self, length: Length) -> Length:  # noqa: D102
+    def output_length(self, length: Length) -> Length:
+        """One bit."""
         return 1
 
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
-        string_key, hidden_key = jax.random.split(key)
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
+        """Draws a string and the place to hide."""
+        drawn = words(key, 1 + packed(maximum))
         half, place = length // 2, jnp.arange(maximum)
-        string = bits(string_key, maximum)
-        hidden = below(words(hidden_key, 1)[0], 2 * half)
+        hidden, string = below(drawn[0], 2 * half), unpack(drawn[1:], maximum)
         inputs = string[jnp.where(place < half, place, place - half) % maximum]
         inputs = jnp.where(place == hidden, HIDDEN, inputs)
         inputs = jnp.where(place == 2 * half, FILLER, inputs)

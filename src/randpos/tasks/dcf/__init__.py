@@ -1,0 +1,1 @@
+"""Tasks on deterministic context-free languages: they take a stack."""

@@ -5,6 +5,7 @@ from jaxtyping import Array, Key
 
 from randpos.tasks import expressions
 from randpos.tasks.base import Example, Length, Task
+from randpos.tasks.draws import words
 
 OPERATOR, MINUS, OPEN, CLOSE = 5, 6, 8, 9
 
@@ -15,6 +16,7 @@ class ModularArithmetic(Task):
     >>> import jax
     >>> inputs, outputs = ModularArithmetic().example(jax.random.key(3), 9, 9)
     >>> "".join("01234+-*()"[token] for token in inputs), int(outputs[0])
+    ('(4-(1-0))', 3)
     """
 
     name = "modular_arithmetic"
@@ -24,11 +26,13 @@ class ModularArithmetic(Task):
     output_symbols = "01234"
     chance = 0.2
 
-    def output_length(self, length: Length) -> Length:  # noqa: D102
+    def output_length(self, length: Length) -> Length:
+        """One digit."""
         return 1
 
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
-        drawn = expressions.draw(key, length, maximum, operators=3)
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
+        """Draws an expression."""
+        drawn = expressions.grow(words(key, maximum), length, operators=3)
         inputs = jnp.select(
             [drawn.is_digit, drawn.is_operator, drawn.is_minus, drawn.opens, drawn.closes],
             [drawn.digit, OPERATOR + drawn.operator, MINUS, OPEN, CLOSE],

@@ -21,10 +21,12 @@ class ReverseString(Task):
     output_symbols = "01"
     chance = 0.5
 
-    def output_length(self, length: Length) -> Length:  # noqa: D102
+    def output_length(self, length: Length) -> Length:
+        """|y| = n."""
         return length
 
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
+        """Draws a string."""
         inputs = bit_string(key, length, maximum)
         return Example(inputs, self.answer(inputs, length))
 

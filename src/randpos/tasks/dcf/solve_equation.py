@@ -1,6 +1,5 @@
 """Solve Equation: which digit x makes a bracketed equation true, modulo 5?"""
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key
 
@@ -17,8 +16,10 @@ class SolveEquation(Task):
     A place is drawn uniformly, and the first digit from there on (cyclically) becomes x. Below
     n = 3 there is no room for an equation: the input is all 0 and the answer is class 0.
 
+    >>> import jax
     >>> inputs, outputs = SolveEquation().example(jax.random.key(3), 11, 11)
     >>> "".join("01234+-()x="[token] for token in inputs), int(outputs[0])
+    ('((x+2)+1)=2', 4)
     """
 
     name = "solve_equation"
@@ -28,19 +29,21 @@ class SolveEquation(Task):
     output_symbols = "01234"
     chance = 0.2
 
-    def output_length(self, length: Length) -> Length:  # noqa: D102
+    def output_length(self, length: Length) -> Length:
+        """One digit."""
         return 1
 
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
-        draw_key, hide_key = jax.random.split(key)
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
+        """Draws an expression and the place to hide."""
+        word = words(key, 1 + maximum)
         size, place = jnp.maximum(length - 2, 1), jnp.arange(maximum)
-        drawn = expressions.draw(draw_key, size, maximum, operators=2)
+        drawn = expressions.grow(word[1:], size, operators=2)
         tokens = jnp.select(
             [drawn.is_digit, drawn.is_operator, drawn.is_minus, drawn.opens, drawn.closes],
             [drawn.digit, OPERATOR + drawn.operator, MINUS, OPEN, CLOSE],
             0,
         )
-        hidden = below(words(hide_key, 1)[0], size)
+        hidden = below(word[0], size)
         steps = jnp.where(place >= hidden, place - hidden, place - hidden + size)
         hidden = jnp.argmin(jnp.where(drawn.is_digit, steps, maximum))
         tokens = jnp.where(place == hidden, UNKNOWN, tokens)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
 from randpos.tasks.base import Example, Length, Task
-from randpos.tasks.draws import below, bits, inside, words
+from randpos.tasks.draws import below, inside, words
 
 POP, PUSH_0, PUSH_1 = 2, 3, 4
 END = 2
@@ -30,14 +30,16 @@ class StackManipulation(Task):
     chance = 0.5
     terminator = END
 
-    def output_length(self, length: Length) -> Length:  # noqa: D102
+    def output_length(self, length: Length) -> Length:
+        """|y| = n + 1: room for a full stack and the end."""
         return length + 1
 
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
-        size_key, stack_key, action_key = jax.random.split(key, 3)
-        size = 1 + below(words(size_key, 1)[0], jnp.maximum(length - 1, 1))
-        actions = POP + below(words(action_key, maximum), 3)
-        inputs = jnp.where(inside(size, maximum), bits(stack_key, maximum), actions)
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
+        """Draws the size of the stack, its bits and the actions."""
+        drawn = words(key, 1 + maximum)
+        size = 1 + below(drawn[0], jnp.maximum(length - 1, 1))
+        stack, actions = below(drawn[1:], 2), POP + below(drawn[1:], 3)
+        inputs = jnp.where(inside(size, maximum), stack, actions)
         inputs = jnp.where(inside(length, maximum), inputs, 0)
         return Example(inputs, self.answer(inputs, length))
 

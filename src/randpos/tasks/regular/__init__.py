@@ -1,0 +1,1 @@
+"""Tasks on regular languages: a finite automaton solves them."""

@@ -24,10 +24,12 @@ class CycleNavigation(Task):
     chance = 0.2
     permutation_invariant = True
 
-    def output_length(self, length: Length) -> Length:  # noqa: D102
+    def output_length(self, length: Length) -> Length:
+        """One place of the cycle."""
         return 1
 
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
+        """Draws the steps."""
         steps = below(words(key, maximum), len(self.symbols))
         inputs = jnp.where(inside(length, maximum), steps, 0)
         return Example(inputs, self.answer(inputs, length))

@@ -23,10 +23,12 @@ class EvenPairs(Task):
     output_symbols = "01"
     chance = 0.5
 
-    def output_length(self, length: Length) -> Length:  # noqa: D102
+    def output_length(self, length: Length) -> Length:
+        """One bit."""
         return 1
 
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
+        """Draws a string."""
         inputs = bit_string(key, length, maximum)
         return Example(inputs, self.answer(inputs, length))
 

@@ -27,13 +27,16 @@ class ModularArithmeticSimple(Task):
     output_symbols = "01234"
     chance = 0.2
 
-    def input_length(self, length: Length) -> Length:  # noqa: D102
+    def input_length(self, length: Length) -> Length:
+        """The largest odd number up to n."""
         return length - 1 + length % 2
 
-    def output_length(self, length: Length) -> Length:  # noqa: D102
+    def output_length(self, length: Length) -> Length:
+        """One digit."""
         return 1
 
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
+        """Draws digits at even places (from 0) and operators at odd ones."""
         length, places = self.input_length(length), int(self.input_length(maximum))
         drawn = words(key, places)
         is_digit = jnp.arange(places) % 2 == 0

@@ -22,10 +22,12 @@ class ParityCheck(Task):
     chance = 0.5
     permutation_invariant = True
 
-    def output_length(self, length: Length) -> Length:  # noqa: D102
+    def output_length(self, length: Length) -> Length:
+        """One bit."""
         return 1
 
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:  # noqa: D102
+    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
+        """Draws a string."""
         inputs = bit_string(key, length, maximum)
         return Example(inputs, self.answer(inputs))
 

@@ -1,0 +1,99 @@
+"""What is drawn follows the stated law: whole inputs at short lengths, each choice at long ones."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from randpos.tasks import TASKS
+from tests.oracles.laws import LAWS
+from tests.tasks.samplers import many_inputs
+
+COUNT = 20_000
+LEAST = 1e-4
+"""The smallest p-value to accept. Keys are fixed, so a test passes always or never."""
+FEWEST = 5
+"""Expected counts that the chi-square test needs."""
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_short_inputs_follow_their_law(name):
+    for length in range(1, 10):
+        law = LAWS[name](length)
+        if min(law.values()) * COUNT < FEWEST:
+            break
+        inputs = many_inputs(name, length, COUNT)
+        seen = Counter(map(tuple, inputs.tolist()))
+        assert set(seen) <= set(law)
+        expected = [float(probability * len(inputs)) for probability in law.values()]
+        if len(law) > 1:
+            assert chisquare([seen[tokens] for tokens in law], expected).pvalue > LEAST, length
+    assert length > 4, "too few lengths to see every choice"
+
+
+def assert_uniform(values: np.ndarray, options: range) -> None:
+    seen = np.array([np.sum(values == option) for option in options])
+    assert seen.sum() == len(values), "a value outside of its range"
+    assert chisquare(seen).pvalue > LEAST
+
+
+def first_place(inputs: np.ndarray, tokens: list[int]) -> np.ndarray:
+    """Returns the first place of one of the tokens in each row; the row's length if none."""
+    found = np.isin(inputs, tokens)
+    return np.where(found.any(axis=1), found.argmax(axis=1), inputs.shape[1])
+
+
+def first_part_sizes(inputs: np.ndarray, opening: int, closing: int) -> np.ndarray:
+    """Returns |A| of each (A op B)."""
+    sizes = []
+    for tokens in inputs.tolist():
+        place = depth = 0
+        negated = tokens[1] == 6
+        while place == 0 or depth > 0:
+            place += 1
+            depth += (tokens[place] == opening) - (tokens[place] == closing)
+        sizes.append(place + (1 if negated else 0))
+    return np.array(sizes)
+
+
+@pytest.mark.parametrize("length", [7, 40, 64])
+def test_stack_sizes_are_uniform(length):
+    inputs = many_inputs("stack_manipulation", length, COUNT)
+    assert_uniform(first_place(inputs, [2, 3, 4]), range(1, length))
+    assert_uniform(inputs[inputs > 1], range(2, 5))
+    assert_uniform(inputs[inputs < 2], range(2))
+
+
+@pytest.mark.parametrize("name", ["binary_addition", "binary_multiplication"])
+@pytest.mark.parametrize("length", [7, 40, 64])
+def test_operand_lengths_are_uniform(name, length):
+    sizes = first_place(many_inputs(name, length, COUNT), [2])
+    assert_uniform(sizes, range(1, length - 1))
+
+
+@pytest.mark.parametrize("length", [9, 40, 63])
+def test_hidden_places_are_uniform(length):
+    inputs = many_inputs("missing_duplicate", length, COUNT)
+    assert_uniform(first_place(inputs, [2]), range(2 * (length // 2)))
+
+
+@pytest.mark.parametrize("length", [9, 40, 64])
+def test_splits_operators_and_digits_are_uniform(length):
+    inputs = many_inputs("modular_arithmetic", length, COUNT)
+    assert_uniform(first_part_sizes(inputs, 8, 9), range(1, length - 3))
+    assert_uniform(inputs[inputs < 5], range(5))
+    assert_uniform(inputs[(inputs == 5) | (inputs == 7)], range(5, 8, 2))
+    equations = many_inputs("solve_equation", length + 2, COUNT) if length < 60 else None
+    if equations is not None:
+        assert_uniform(first_part_sizes(equations[:, :-2], 7, 8), range(1, length - 3))
+
+
+@pytest.mark.parametrize("name", ["even_pairs", "compute_sqrt", "bucket_sort", "cycle_navigation"])
+def test_places_are_uniform_and_independent(name):
+    inputs = many_inputs(name, 64, COUNT // 4)
+    tokens = TASKS[name].tokens
+    for place in range(64):
+        assert_uniform(inputs[:, place], range(tokens))
+        pairs = tokens * inputs[:, place] + inputs[:, (place + 32) % 64]
+        assert_uniform(pairs, range(tokens**2))
