@@ -1,7 +1,7 @@
 """Which submodule of which model family turns positions into numbers, and how it counts them.
 
-A model is randomized by changing what *that* submodule is told, and nothing else: masks, packing and
-caches go on seeing ordinary position ids, which is what their code expects.
+A model is randomized by changing what *that* submodule is told, and nothing else: masks, packing
+and caches go on seeing ordinary position ids, which is what their code expects.
 """
 
 from dataclasses import dataclass
@@ -36,18 +36,20 @@ class Family:
         return 0 if self.start == "zero" else int(consumer.padding_idx) + 1  # type: ignore[arg-type]
 
     def capacity(self, consumer: nn.Module) -> int | None:
-        """Returns how many positions a learned table holds; None if there is no table to run out."""
+        """Returns how many positions a learned table holds; None if there is no table."""
         if not isinstance(consumer, nn.Embedding):
             return None
         return consumer.num_embeddings - self.extra_rows - self.first(consumer)
 
 
-_ROTARY = """
-    apertus arcee bitnet cohere cohere2 deepseek_v3 diffllama ernie4_5 eurobert exaone4 falcon gemma
-    gemma2 gemma3_text glm glm4 gpt_neox gpt_oss granite granitemoe helium hunyuan_v1_dense llama
-    ministral mistral mixtral modernbert nemotron olmo olmo2 olmo3 olmoe persimmon phi phi3 phimoe
-    qwen2 qwen2_moe qwen3 qwen3_moe seed_oss smollm3 stablelm starcoder2
-""".split()
+_ROTARY = [
+    "apertus", "arcee", "bitnet", "cohere", "cohere2", "deepseek_v3", "diffllama", "ernie4_5",
+    "eurobert", "exaone4", "falcon", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "gpt_neox",
+    "gpt_oss", "granite", "granitemoe", "helium", "hunyuan_v1_dense", "llama", "ministral",
+    "mistral", "mixtral", "modernbert", "nemotron", "olmo", "olmo2", "olmo3", "olmoe",
+    "persimmon", "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss",
+    "smollm3", "stablelm", "starcoder2",
+]  # fmt: skip
 
 _FAMILIES: dict[str, Family] = {
     family.name: family
