@@ -4,6 +4,7 @@ Nothing here is shared with the package. An oracle takes the tokens and the samp
 returns the outputs up to |y|; it asserts that the input is one that the task may draw.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 
@@ -17,7 +18,7 @@ def check_bits(tokens: Sequence[int], length: int) -> None:
 
 def even_pairs(tokens: Sequence[int], n: int) -> list[int]:
     check_bits(tokens, n)
-    return [sum(a != b for a, b in zip(tokens, tokens[1:], strict=False)) % 2]
+    return [sum(a != b for a, b in itertools.pairwise(tokens)) % 2]
 
 
 def modular_arithmetic_simple(tokens: Sequence[int], n: int) -> list[int]:

@@ -17,7 +17,7 @@ from randpos.tasks.draws import below, inside
 
 MODULUS = 5
 PLUS, MINUS, TIMES = range(3)
-"""Operators, numbered as they are drawn; a task lists the ones that it uses in this order."""
+"""Operators, numbered as they are drawn; the symbols of a task list them in this order."""
 
 
 class Expression(NamedTuple):
@@ -86,6 +86,18 @@ def grow(word: UInt32[Array, " places"], length: Length, operators: int) -> Expr
         operator=jnp.where(is_operator, below(word, operators), PLUS),
         second=second,
     )
+
+
+def spelled(expression: Expression, symbols: str) -> Int[Array, " places"]:
+    """Returns an expression as tokens of a task whose `symbols` start with the digits."""
+    kinds = [
+        (expression.is_digit, expression.digit),
+        (expression.is_operator, symbols.index("+") + expression.operator),
+        (expression.is_minus, symbols.index("-")),
+        (expression.opens, symbols.index("(")),
+        (expression.closes, symbols.index(")")),
+    ]
+    return jnp.select([holds for holds, _ in kinds], [token for _, token in kinds], 0)
 
 
 def evaluate(expression: Expression) -> Int[Array, ""]:

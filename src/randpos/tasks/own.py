@@ -18,6 +18,8 @@ def load(path: str) -> Task:
     The module may lie in the current directory.
     """
     module_name, _, class_name = path.partition(":")
+    if not (module_name and class_name):
+        raise UserError(f"Task {path!r}: write it as module:Class.")
     module = _import(module_name, path)
     kind = getattr(module, class_name, None)
     if kind is None:

@@ -1,10 +1,11 @@
 """Tasks as plain data and plain text, for the command line and for people."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Int
 
 from randpos.errors import UserError
 from randpos.tasks import TASKS
@@ -19,7 +20,7 @@ FORMULAS = {
 }
 
 
-def text(tokens: Iterable[int], symbols: str) -> str:
+def text(tokens: Sequence[int] | Int[np.ndarray, " tokens"], symbols: str) -> str:
     """Writes tokens as symbols.
 
     >>> text([0, 1, 2], "01+")
@@ -80,9 +81,10 @@ def examples(task: Task, length: int, count: int, seed: int) -> list[dict[str, A
         raise UserError(f"The length is {length}; it must be 1 or more.")
     if count < 1:
         raise UserError(f"The count is {count}; it must be 1 or more.")
-    batch = jax.tree.map(np.asarray, task.sample(jax.random.key(seed), length, count, length))
+    # Compiled, because running the many small operations one by one takes seconds.
+    batch = jax.jit(lambda key: task.sample(key, length, count, length))(jax.random.key(seed))
     shown = []
-    for inputs, outputs, counted in zip(*batch, strict=True):
+    for inputs, outputs, counted in zip(*map(np.asarray, batch), strict=True):
         shown.append(
             {
                 "input": text(inputs, task.symbols),

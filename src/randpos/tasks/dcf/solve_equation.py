@@ -7,7 +7,7 @@ from randpos.tasks import expressions
 from randpos.tasks.base import Example, Length, Task
 from randpos.tasks.draws import below, words
 
-OPERATOR, MINUS, OPEN, CLOSE, UNKNOWN, EQUALS = 5, 6, 7, 8, 9, 10
+UNKNOWN, EQUALS = 9, 10
 
 
 class SolveEquation(Task):
@@ -16,10 +16,9 @@ class SolveEquation(Task):
     A place is drawn uniformly, and the first digit from there on (cyclically) becomes x. Below
     n = 3 there is no room for an equation: the input is all 0 and the answer is class 0.
 
-    >>> import jax
-    >>> inputs, outputs = SolveEquation().example(jax.random.key(3), 11, 11)
-    >>> "".join("01234+-()x="[token] for token in inputs), int(outputs[0])
-    ('((x+2)+1)=2', 4)
+    >>> from randpos.tasks.render import show
+    >>> show(SolveEquation(), length=12, count=2, seed=4)
+    ['((2-1)--x)=0 → 4', '((-1)+(x))=4 → 0']
     """
 
     name = "solve_equation"
@@ -38,11 +37,7 @@ class SolveEquation(Task):
         word = words(key, 1 + maximum)
         size, place = jnp.maximum(length - 2, 1), jnp.arange(maximum)
         drawn = expressions.grow(word[1:], size, operators=2)
-        tokens = jnp.select(
-            [drawn.is_digit, drawn.is_operator, drawn.is_minus, drawn.opens, drawn.closes],
-            [drawn.digit, OPERATOR + drawn.operator, MINUS, OPEN, CLOSE],
-            0,
-        )
+        tokens = expressions.spelled(drawn, self.symbols)
         hidden = below(word[0], size)
         steps = jnp.where(place >= hidden, place - hidden, place - hidden + size)
         hidden = jnp.argmin(jnp.where(drawn.is_digit, steps, maximum))
