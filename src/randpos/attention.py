@@ -49,6 +49,11 @@ def softmax_attention(
     return _attention(q, k, v, _extra(bias, mask))
 
 
+def _transposed(x):
+    """Transposes for real: XLA would fold it into the product, whose long axis then is strided."""
+    return jax.lax.optimization_barrier(jnp.swapaxes(x, -1, -2))
+
+
 @jax.custom_vjp
 def _attention(q, k, v, extra):
     return _forward(q, k, v, extra)[0]
@@ -64,13 +69,13 @@ def _forward(q, k, v, extra):
 
 def _backward(saved, grad):
     q, k, v, extra, weights, total, out = saved
-    scale = q.shape[-1] ** -0.5
+    q = q * q.shape[-1] ** -0.5
     across = jnp.sum(grad * out, axis=-1, keepdims=True) / total
     grad = grad / total
     d_logits = weights * (grad @ jnp.swapaxes(v, -1, -2) - across)
-    d_v = jnp.swapaxes(jnp.swapaxes(grad, -1, -2) @ weights, -1, -2)
-    d_k = jnp.swapaxes(jnp.swapaxes(q * scale, -1, -2) @ d_logits, -1, -2)
-    d_q = (d_logits @ k) * scale
+    d_v = _transposed(_transposed(grad) @ weights)
+    d_k = _transposed(_transposed(q) @ d_logits)
+    d_q = (d_logits @ k) * q.shape[-1] ** -0.5
     shared = [axis for axis, size in enumerate(extra.shape) if size != d_logits.shape[axis]]
     return d_q, d_k, d_v, jnp.sum(d_logits, axis=shared, keepdims=True)
 

@@ -1,34 +1,53 @@
-"""Dropout from a counter: one hash per element instead of a full random number generator.
+"""Dropout from a counter: a hash per element instead of a full random number generator.
 
 Threefry bits for every activation would cost as much as the attention. A dropout mask needs only
-to look independent between elements, steps and layers, so each element hashes its own index with
-two words of the key: two rounds of multiply and shift, each a bijection of 32 bits. The index
-counts the time axis first, so that a sequence's mask does not depend on the padding behind it.
+to look independent between elements, layers and steps. So each token hashes its example and place
+with the key, thoroughly, and its channels are told apart by one more round of multiply and shift.
+A token's mask depends on nothing else: not on padding, nor on the pieces a batch is computed in.
 """
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key, UInt32
+from jaxtyping import Array, Float, Int, Key, UInt32
+
+GOLDEN = 0x9E3779B1
+"""2^32 divided by the golden ratio, as an odd number: its multiples spread evenly."""
 
 
-def hash_bits(key: Key[Array, ""], index: UInt32[Array, "*shape"]) -> UInt32[Array, "*shape"]:
-    """Returns 32 well-mixed bits per index, different for every key."""
-    words = jax.random.key_data(key).astype(jnp.uint32)
-    bits = index ^ words[..., 0]
-    for multiplier, word in ((0x7FEB352D, words[..., 1]), (0x846CA68B, words[..., 0])):
-        bits = (bits ^ (bits >> 16)) * jnp.uint32(multiplier)
-        bits = (bits ^ (bits >> 15)) + word
-    bits = (bits ^ (bits >> 16)) * jnp.uint32(0x9E3779B1)
+def mix(bits: UInt32[Array, "*shape"], multiplier: int) -> UInt32[Array, "*shape"]:
+    """One round of multiply and shift, a bijection of 32 bits."""
+    bits = (bits ^ (bits >> 16)) * jnp.uint32(multiplier)
     return bits ^ (bits >> 15)
 
 
+def token_bits(
+    key: Key[Array, ""], shape: tuple[int, int], first: int | Int[Array, ""] = 0
+) -> UInt32[Array, "batch time"]:
+    """Returns 32 bits per token, a function of the key, the example's number and the place."""
+    high, low = jax.random.key_data(key).astype(jnp.uint32)
+    example = jnp.uint32(first) + jax.lax.broadcasted_iota(jnp.uint32, shape, 0)
+    place = jax.lax.broadcasted_iota(jnp.uint32, shape, 1)
+    bits = mix(example ^ high, 0x7FEB352D) + low
+    return mix(mix(bits ^ (place * jnp.uint32(GOLDEN)), 0x846CA68B) + high, 0x7FEB352D)
+
+
 def dropout(
-    x: Float[Array, "batch time dim"], rate: float, key: Key[Array, ""] | None
+    x: Float[Array, "batch time dim"],
+    rate: float,
+    key: Key[Array, ""] | None,
+    first: int | Int[Array, ""] = 0,
 ) -> Float[Array, "batch time dim"]:
-    """Zeroes each element with probability `rate` and scales the others; no key, no dropout."""
+    """Zeroes each element with probability `rate` and scales the others up.
+
+    Args:
+        x: Activations.
+        rate: Probability of zeroing.
+        key: Source of randomness; without one nothing is dropped.
+        first: The number of the first example, where `x` is a piece of a larger batch.
+    """
     if key is None or rate == 0.0:
         return x
-    batch, time, dim = (jax.lax.broadcasted_iota(jnp.uint32, x.shape, axis) for axis in range(3))
-    index = (time * x.shape[0] + batch) * x.shape[2] + dim
-    kept = hash_bits(key, index) >= jnp.uint32(round(rate * 2**32))
+    channel = jax.lax.broadcasted_iota(jnp.uint32, x.shape, 2) * jnp.uint32(GOLDEN)
+    bits = mix(token_bits(key, x.shape[:2], first)[..., None] + channel, 0x846CA68B)
+    kept = bits >= jnp.uint32(round(rate * 2**32))
     return jnp.where(kept, x * (1.0 / (1.0 - rate)), 0.0)

@@ -5,7 +5,7 @@ It calls the interface of an encoding and never asks which encoding it is.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from randpos.dropout import dropout
 from randpos.encodings import Encoding, Shape
-from randpos.encodings.base import Mask
+from randpos.encodings.base import Mask, View
 from randpos.errors import UserError
 from randpos.layers import LayerNorm, Linear, truncated_normal
 from randpos.positions import Length, Positions
@@ -102,14 +102,15 @@ class Block(eqx.Module):
         x: Float[Array, "batch query dim"],
         attended: Float[Array, "batch head query head_dim"],
         key: Key[Array, ""] | None,
+        first: Length = 0,
     ) -> Float[Array, "batch query dim"]:
         """Joins the heads and does all that follows the attention."""
         rate = self.architecture.dropout
         keys = (None, None) if key is None else jax.random.split(key)
         joined = self.output(jnp.swapaxes(attended, 1, 2).reshape(x.shape))
-        x = self.attention_norm(x + dropout(joined, rate, keys[0]))
+        x = self.attention_norm(x + dropout(joined, rate, keys[0], first))
         fed = self.contract(jax.nn.relu(self.expand(x)))
-        return self.feed_forward_norm(x + dropout(fed, rate, keys[1]))
+        return self.feed_forward_norm(x + dropout(fed, rate, keys[1], first))
 
 
 class Encoder(eqx.Module):
@@ -179,18 +180,53 @@ class Encoder(eqx.Module):
                 wanted. The last block then works on those tokens only.
             key: Source of dropout; without one, as in evaluation, there is none.
         """
-        keys = (None,) * (1 + len(self.blocks))
-        if key is not None:
-            keys = tuple(jax.random.split(key, len(keys)))
-        x, views = self._start(tokens, positions, mask, keys[-1])
-        for layer, block in enumerate(self.blocks):
-            context, view = x, views[layer]
-            if outputs is not None and block is self.blocks[-1]:
+        views = self.view(positions, mask=mask, outputs=outputs)
+        return self.logits(tokens, positions, views, outputs=outputs, key=key)
+
+    def view(
+        self,
+        positions: Positions | Sequence[Positions],
+        *,
+        mask: Bool[Array, "#batch time"] | None = None,
+        outputs: tuple[Length, int] | None = None,
+    ) -> tuple[View, ...]:
+        """Prepares what each layer sees of the positions: all that no token enters.
+
+        A batch that is computed in pieces needs it only once.
+        """
+        views, shared, seen = [], None, None
+        for layer in range(self.architecture.layers):
+            where = positions if isinstance(positions, Positions) else positions[layer]
+            rows = (0, len(where.query))
+            if outputs is not None and layer == self.architecture.layers - 1:
+                rows, where = outputs, where.rows(*outputs)
+            if where is not seen:
+                allowed = self._allowed(where, mask, rows[0])
+                shared, seen = self.encoding.share(where, allowed), where
+            views.append(View(shared, self.encoding.table(shared, layer), allowed))
+        return tuple(views)
+
+    def logits(
+        self,
+        tokens: Int[Array, "batch time"],
+        positions: Positions | Sequence[Positions],
+        views: tuple[View, ...],
+        *,
+        outputs: tuple[Length, int] | None = None,
+        key: Key[Array, ""] | None = None,
+        first: Length = 0,
+    ) -> Float[Array, "batch output classes"]:
+        """Finishes a call from prepared views; `first` numbers the first example for dropout."""
+        layers = self.architecture.layers
+        keys = (None,) * (1 + layers) if key is None else jax.random.split(key, 1 + layers)
+        x = self._embed(tokens, positions, keys[-1], first)
+        for layer, (block, view) in enumerate(zip(self.blocks, views, strict=True)):
+            context = x
+            if outputs is not None and layer == layers - 1:
                 x = jax.lax.dynamic_slice_in_dim(x, *outputs, axis=1)
-                where = positions if isinstance(positions, Positions) else positions[layer]
-                view = self._view(where.rows(*outputs), mask, outputs[0])
             q, k, v = block.heads(x, context)
-            x = block.finish(x, self.encoding.attend(x, q, k, v, *view, layer), keys[layer])
+            attended = self.encoding.attend(x, q, k, v, view, layer)
+            x = block.finish(x, attended, keys[layer], first)
         return self.head(x)
 
     def trace(
@@ -201,39 +237,34 @@ class Encoder(eqx.Module):
         mask: Bool[Array, "#batch time"] | None = None,
     ) -> Trace:
         """Computes what a call without dropout does, and keeps everything on the way."""
-        x, views = self._start(tokens, positions, mask, None)
-        embeddings, activations, attention = x, [], []
-        for layer, block in enumerate(self.blocks):
-            q, k, v = block.heads(x, x)
-            attention.append(self.encoding.weights(x, q, k, *views[layer], layer))
-            x = block.finish(x, attention[-1] @ v, None)
+        embeddings = x = self._embed(tokens, positions, None)
+        activations, attention = [], []
+        for layer, view in enumerate(self.view(positions, mask=mask)):
+            q, k, v = self.blocks[layer].heads(x, x)
+            attention.append(self.encoding.weights(x, q, k, view, layer))
+            x = self.blocks[layer].finish(x, attention[-1] @ v, None)
             activations.append(x)
         return Trace(embeddings, tuple(activations), tuple(attention), self.head(x))
 
-    def _start(
+    def _embed(
         self,
         tokens: Int[Array, "batch time"],
         positions: Positions | Sequence[Positions],
-        mask: Bool[Array, "#batch time"] | None,
         key: Key[Array, ""] | None,
-    ) -> tuple[Float[Array, "batch time dim"], list[tuple[Any, Mask]]]:
-        """Embeds the tokens, and prepares what each layer sees of their positions."""
-        if isinstance(positions, Positions):
-            first, views = positions, [self._view(positions, mask)] * len(self.blocks)
-        else:
-            first, views = positions[0], [self._view(where, mask) for where in positions]
+        first: Length = 0,
+    ) -> Float[Array, "batch time dim"]:
+        where = positions if isinstance(positions, Positions) else positions[0]
         x = self.embedding[tokens] * self.architecture.dim**0.5
-        x = self.encoding.embed(x, first)
-        if self.encoding.additive:
-            x = dropout(x, self.architecture.dropout, key)
-        return x, views
+        x = self.encoding.embed(x, where)
+        rate = self.architecture.dropout if self.encoding.additive else 0.0
+        return dropout(x, rate, key, first)
 
-    def _view(
-        self, positions: Positions, mask: Bool[Array, "#batch time"] | None, start: Length = 0
-    ) -> tuple[Any, Mask]:
-        """Returns what the encoding makes of the positions, and which keys a query may see."""
+    def _allowed(
+        self, positions: Positions, mask: Bool[Array, "#batch time"] | None, start: Length
+    ) -> Mask:
+        """Says which keys each query, counted from `start`, may attend to."""
         queries, keys = positions.offsets.shape
         allowed = jnp.ones((1, 1, 1, keys), bool) if mask is None else mask[:, None, None, :]
         if self.architecture.causal:
             allowed = allowed & (start + jnp.arange(queries)[:, None] >= jnp.arange(keys))
-        return self.encoding.share(positions, allowed), allowed
+        return allowed

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from randpos.encodings.base import Encoding, Logits, Mask, Queries
+from randpos.encodings.base import Encoding, Logits, Mask, Queries, View
 from randpos.positions import Positions
 
 
@@ -38,6 +38,6 @@ class ALiBi(Encoding):
         slope = jnp.asarray(slopes(self.shape.heads), jnp.float32)
         return -slope[None, :, None, None] * lopsided(positions.offsets)
 
-    def bias(self, q: Queries, shared: Float[Array, "1 head query key"], layer: int) -> Logits:
+    def bias(self, q: Queries, view: View, layer: int) -> Logits:
         """Returns the penalties."""
-        return shared
+        return view.shared

@@ -40,6 +40,17 @@ Logits = Float[Array, "#batch #head query key"]
 Mask = Bool[Array, "#batch #head #query key"]
 
 
+class View(NamedTuple):
+    """What a layer sees of the positions."""
+
+    shared: Any
+    """What `Encoding.share` made of the positions."""
+    table: Any
+    """What `Encoding.table` made of that and the layer's parameters."""
+    mask: Mask
+    """Which keys each query may attend to."""
+
+
 class Encoding(eqx.Module):
     """No positions at all, and the base of all encodings: `Encoding(shape, key=key)`.
 
@@ -69,14 +80,21 @@ class Encoding(eqx.Module):
         return x
 
     def share(self, positions: Positions, mask: Mask) -> Any:
-        """Computes once per draw what all layers need of the positions."""
+        """Computes what layers need of the positions alone: no parameters enter."""
         return None
 
-    def rotate(self, q: Queries, k: Keys, shared: Any, layer: int) -> tuple[Queries, Keys]:
+    def table(self, shared: Any, layer: int) -> Any:
+        """Computes what a layer needs of positions and parameters, but not of the tokens.
+
+        It is formed once per batch, however many pieces the batch is computed in.
+        """
+        return None
+
+    def rotate(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
         """Lets positions enter the queries and keys of a layer."""
         return q, k
 
-    def bias(self, q: Queries, shared: Any, layer: int) -> Logits | None:
+    def bias(self, q: Queries, view: View, layer: int) -> Logits | None:
         """Returns what is added to the scaled logits of a layer."""
         return None
 
@@ -86,28 +104,26 @@ class Encoding(eqx.Module):
         q: Queries,
         k: Keys,
         v: Keys,
-        shared: Any,
-        mask: Mask,
+        view: View,
         layer: int,
     ) -> Queries:
-        """Attends from every query to the keys that `mask` allows."""
-        bias = self.bias(q, shared, layer)
-        q, k = self.rotate(q, k, shared, layer)
-        return softmax_attention(q, k, v, bias, mask)
+        """Attends from every query to the keys that it may see."""
+        bias = self.bias(q, view, layer)
+        q, k = self.rotate(q, k, view, layer)
+        return softmax_attention(q, k, v, bias, view.mask)
 
     def weights(
         self,
         x: Float[Array, "batch query model"],
         q: Queries,
         k: Keys,
-        shared: Any,
-        mask: Mask,
+        view: View,
         layer: int,
     ) -> Float[Array, "batch head query key"]:
         """Returns the weights with which `attend` averages the values, for analysis."""
-        bias = self.bias(q, shared, layer)
-        q, k = self.rotate(q, k, shared, layer)
-        return softmax_weights(q, k, bias, mask)
+        bias = self.bias(q, view, layer)
+        q, k = self.rotate(q, k, view, layer)
+        return softmax_weights(q, k, bias, view.mask)
 
 
 class NoEncoding(Encoding):

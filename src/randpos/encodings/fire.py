@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape
+from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape, View
 from randpos.layers import truncated_normal
 from randpos.positions import Positions
 
@@ -53,12 +53,11 @@ class FIRE(Encoding):
         distances = jnp.where(seen, jnp.abs(positions.offsets), 0)
         return positions.offsets, jnp.max(distances, axis=-1, keepdims=True)
 
-    def bias(
+    def table(
         self,
-        q: Queries,
         shared: tuple[Int[Array, "query key"], Int[Array, "#batch query 1"]],
         layer: int,
-    ) -> Logits:
+    ) -> Float[Array, "#batch head query key"]:
         """Applies the layer's MLP to the normalised distances."""
         offsets, span = shared
         rate = RATE * jnp.abs(self.rate[layer])
@@ -67,3 +66,7 @@ class FIRE(Encoding):
         z = jnp.sign(offsets) * jnp.log1p(rate * jnp.abs(offsets)) / scale
         hidden = jax.nn.relu(z[..., None] * self.inner[layer] + self.inner_bias[layer])
         return jnp.moveaxis(hidden @ self.outer[layer] + self.outer_bias[layer], -1, 1)
+
+    def bias(self, q: Queries, view: View, layer: int) -> Logits:
+        """Returns what the MLP says."""
+        return view.table

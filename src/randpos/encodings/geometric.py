@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from randpos.attention import NEVER
-from randpos.encodings.base import Encoding, Keys, Mask, Queries, Shape
+from randpos.encodings.base import Encoding, Keys, Mask, Queries, Shape, View
 from randpos.layers import truncated_normal
 from randpos.positions import Positions
 
@@ -97,27 +97,27 @@ class Geometric(Encoding):
         x: Float[Array, "batch query model"],
         q: Queries,
         k: Keys,
-        shared: Scan,
-        mask: Mask,
+        view: View,
         layer: int,
     ) -> Float[Array, "batch head query key"]:
         """Returns the probability that each key is the first to match."""
-        z = self.match(x, q, k, shared, layer)
-        allowed = mask & (shared.offsets != 0)
+        scan: Scan = view.shared
+        z = self.match(x, q, k, scan, layer)
+        allowed = view.mask & (scan.offsets != 0)
         log_miss = jnp.where(allowed, -jax.nn.softplus(z), 0.0)
         log_hit = jnp.where(allowed, -jax.nn.softplus(-z), NEVER)
-        log_weights = log_hit + log_reach(log_miss, shared)
+        log_weights = log_hit + log_reach(log_miss, scan)
         weights = jax.nn.softmax(log_weights, axis=-1) if self.normalise else jnp.exp(log_weights)
         return jnp.where(allowed, weights, 0.0)
 
     def match(
-        self, x: Float[Array, "batch query model"], q: Queries, k: Keys, shared: Scan, layer: int
+        self, x: Float[Array, "batch query model"], q: Queries, k: Keys, scan: Scan, layer: int
     ) -> Float[Array, "batch head query key"]:
         """Returns z, the log-odds that each key matches its query."""
         content = (q + self.query_bias[layer][:, None, :]) @ jnp.swapaxes(k, -1, -2)
         sides = x @ self.direction[layer] + self.direction_bias[layer]
         left, right = jnp.split(jnp.swapaxes(sides, -1, -2)[..., None], 2, axis=1)
-        side = jnp.where(shared.offsets > 0, left, right)
+        side = jnp.where(scan.offsets > 0, left, right)
         scaled = self.content_scale[layer] * content + self.direction_scale[layer] * side
         return scaled + self.threshold[layer]
 
@@ -127,9 +127,8 @@ class Geometric(Encoding):
         q: Queries,
         k: Keys,
         v: Keys,
-        shared: Scan,
-        mask: Mask,
+        view: View,
         layer: int,
     ) -> Queries:
         """Averages the values by the weights."""
-        return self.weights(x, q, k, shared, mask, layer) @ v
+        return self.weights(x, q, k, view, layer) @ v

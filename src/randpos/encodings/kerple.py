@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from randpos.encodings.alibi import lopsided
-from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape
+from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape, View
 from randpos.positions import Positions
 
 
@@ -34,8 +34,14 @@ class KERPLE(Encoding):
         """Computes the distances."""
         return lopsided(positions.offsets)
 
-    def bias(self, q: Queries, shared: Float[Array, "query key"], layer: int) -> Logits:
-        """Returns the penalties of this layer."""
+    def table(
+        self, shared: Float[Array, "query key"], layer: int
+    ) -> Float[Array, "1 head query key"]:
+        """Computes the penalties of a layer."""
         strength = jax.nn.softplus(self.strength[layer])[None, :, None, None]
         rate = jax.nn.softplus(self.rate[layer])[None, :, None, None]
         return -strength * jnp.log1p(rate * shared)
+
+    def bias(self, q: Queries, view: View, layer: int) -> Logits:
+        """Returns the penalties."""
+        return view.table

@@ -21,14 +21,14 @@ class Learned(Encoding):
     additive = True
     layerwise = False
 
-    table: Float[Array, "position dim"]
+    rows: Float[Array, "position dim"]
 
     def __init__(self, shape: Shape, *, key: Key[Array, ""]) -> None:
         super().__init__(shape, key=key)
-        self.table = truncated_normal(key, (shape.positions, shape.dim), 1.0)
+        self.rows = truncated_normal(key, (shape.positions, shape.dim), 1.0)
 
     def embed(
         self, x: Float[Array, "batch time dim"], positions: Positions
     ) -> Float[Array, "batch time dim"]:
         """Adds the row of each position; positions count from 1."""
-        return x + self.table[positions.query - 1]
+        return x + self.rows[positions.query - 1]

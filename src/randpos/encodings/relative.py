@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from randpos.encodings.base import Encoding, Keys, Logits, Mask, Queries, Shape
+from randpos.encodings.base import Encoding, Keys, Logits, Mask, Queries, Shape, View
 from randpos.encodings.sinusoids import sinusoid
 from randpos.errors import UserError
 from randpos.layers import truncated_normal
@@ -43,14 +43,23 @@ class Relative(Encoding):
         """Computes R(δ) for every pair of tokens."""
         return sinusoid(positions.offsets, self.shape.dim)
 
-    def rotate(
-        self, q: Queries, k: Keys, shared: Float[Array, "query key dim"], layer: int
-    ) -> tuple[Queries, Keys]:
+    def table(
+        self, shared: Float[Array, "query key dim"], layer: int
+    ) -> Float[Array, "head query head_dim key"]:
+        """Computes W_r R(δ).
+
+        Keys come last in memory: the product with the queries of all examples then is one matrix
+        product per head and place, three times as fast as with channels last.
+        """
+        shape = self.shape
+        projection = self.projection[layer].reshape(shape.dim, shape.heads, shape.head_dim)
+        return jnp.einsum("qkc,chd->hqdk", shared, projection)
+
+    def rotate(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
         """Adds u to the queries."""
         return q + self.content_bias[layer][:, None, :], k
 
-    def bias(self, q: Queries, shared: Float[Array, "query key dim"], layer: int) -> Logits:
+    def bias(self, q: Queries, view: View, layer: int) -> Logits:
         """Returns (q + v)·(W_r R(δ)) / √d."""
-        offsets = (shared @ self.projection[layer]).reshape(*shared.shape[:2], *q.shape[1::2])
         q = (q + self.position_bias[layer][:, None, :]) * q.shape[-1] ** -0.5
-        return jnp.einsum("bhqd,qkhd->bhqk", q, offsets)
+        return jnp.einsum("bhqd,hqdk->bhqk", q, view.table)

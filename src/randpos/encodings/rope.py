@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from randpos.encodings.base import Encoding, Keys, Mask, Queries, Shape
+from randpos.encodings.base import Encoding, Keys, Mask, Queries, Shape, View
 from randpos.encodings.sinusoids import sin_cos
 from randpos.errors import UserError
 from randpos.positions import Positions
@@ -53,6 +53,6 @@ class RoPE(Encoding):
         pairs = self.shape.head_dim // 2
         return Angles(sin_cos(positions.query, pairs), sin_cos(positions.key, pairs))
 
-    def rotate(self, q: Queries, k: Keys, shared: Angles, layer: int) -> tuple[Queries, Keys]:
+    def rotate(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
         """Rotates both sides."""
-        return _rotate(q, *shared.query), _rotate(k, *shared.key)
+        return _rotate(q, *view.shared.query), _rotate(k, *view.shared.key)

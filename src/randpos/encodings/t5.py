@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape, per_head
+from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape, View, per_head
 from randpos.positions import Positions
 
 BUCKETS = 32
@@ -43,16 +43,22 @@ class T5(Encoding):
     reference = "Raffel et al., 2020"
     readings = ("positions", "distances")
 
-    table: Float[Array, "bucket head"]
+    biases: Float[Array, "bucket head"]
 
     def __init__(self, shape: Shape, *, key: Key[Array, ""]) -> None:
         super().__init__(shape, key=key)
-        self.table = 0.02 * jax.random.normal(key, (BUCKETS, shape.heads))
+        self.biases = 0.02 * jax.random.normal(key, (BUCKETS, shape.heads))
 
-    def share(self, positions: Positions, mask: Mask) -> Float[Array, "1 head query key"]:
-        """Looks the biases up, once for all layers."""
-        return per_head(self.table[bucket(positions.offsets)])
+    def share(self, positions: Positions, mask: Mask) -> Int[Array, "query key"]:
+        """Finds the bucket of every offset."""
+        return bucket(positions.offsets)
 
-    def bias(self, q: Queries, shared: Float[Array, "1 head query key"], layer: int) -> Logits:
+    def table(
+        self, shared: Int[Array, "query key"], layer: int
+    ) -> Float[Array, "1 head query key"]:
+        """Looks the biases up."""
+        return per_head(self.biases[shared])
+
+    def bias(self, q: Queries, view: View, layer: int) -> Logits:
         """Returns the looked-up biases."""
-        return shared
+        return view.table
