@@ -1,0 +1,55 @@
+"""The numbers that ALiBi and T5 take from their papers."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from randpos.encodings import RoPE, Shape, apply_rope
+from randpos.encodings.alibi import lopsided, slopes
+from randpos.encodings.t5 import bucket
+from tests.small import KEY
+
+
+def test_the_slopes_of_8_heads_are_powers_of_two():
+    assert slopes(8).tolist() == [2.0**-i for i in range(1, 9)]
+
+
+def test_a_key_to_the_left_is_half_a_step_nearer():
+    assert lopsided(jnp.array([[0, 1, 7, -1, -7]])).tolist() == [[0, 0.5, 6.5, 1, 7]]
+
+
+def published_bucket(offset: int) -> int:
+    """The released T5: relative position is key − query, half of the buckets for each side."""
+    relative = -offset
+    start = 16 if relative > 0 else 0
+    distance = abs(relative)
+    if distance < 8:
+        return start + distance
+    large = 8 + int(np.log(distance / 8) / np.log(128 / 8) * 8 + 1e-9)
+    return start + min(large, 15)
+
+
+def test_buckets_are_those_of_the_released_t5():
+    offsets = np.arange(-3000, 3001)
+    expected = [published_bucket(int(offset)) for offset in offsets]
+    assert bucket(jnp.asarray(offsets[None]))[0].tolist() == expected
+
+
+@pytest.mark.parametrize("shift", [1, 40_000])
+def test_rotated_products_depend_on_the_difference_of_positions(shift):
+    rng = np.random.default_rng(2)
+    q, k = (jnp.asarray(rng.normal(size=(5, 8)), jnp.float32) for _ in range(2))
+    at = jnp.array([1, 4, 30, 2000, 8192])
+    here = apply_rope(q, at) @ apply_rope(k, at).T
+    there = apply_rope(q, at + shift) @ apply_rope(k, at + shift).T
+    np.testing.assert_allclose(here, there, rtol=0, atol=2e-5)
+
+
+def test_rotation_keeps_lengths():
+    x = jnp.ones((3, 8))
+    turned = apply_rope(x, jnp.array([1, 500, 8192]))
+    np.testing.assert_allclose(jnp.linalg.norm(turned, axis=-1), 8**0.5, rtol=1e-6)
+
+
+def test_rope_has_no_parameters():
+    assert not [x for x in vars(RoPE(Shape(), key=KEY)).values() if hasattr(x, "dtype")]

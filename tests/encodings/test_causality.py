@@ -1,0 +1,52 @@
+"""Under the causal flag nothing flows from later tokens to earlier ones."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from randpos import Randomized
+from tests.small import (
+    BATCH,
+    BUFFER,
+    KEY,
+    LARGEST,
+    NAMES,
+    TIME,
+    VARIANTS,
+    Variant,
+    encoder,
+    prefix,
+    tokens,
+)
+
+DISTINCT = jnp.broadcast_to(jnp.arange(BUFFER), (BATCH, BUFFER))
+
+
+@pytest.mark.parametrize("time", [0, 4])
+@pytest.mark.parametrize("name", NAMES)
+def test_an_output_has_no_gradient_to_later_tokens(name, time):
+    positions = Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+
+    @eqx.filter_grad
+    def gradient(model):
+        return jnp.sum(model(DISTINCT, positions)[:, time])
+
+    rows = np.asarray(gradient(encoder(name, causal=True)).embedding)
+    assert not rows[time + 1 :].any()
+    assert rows[time].any()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_the_flag_later_tokens_do_matter(name):
+    model, positions = encoder(name), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    changed = tokens(BUFFER).at[:, -1].set((tokens(BUFFER)[:, -1] + 1) % BUFFER)
+    difference = model(changed, positions) - model(tokens(BUFFER), positions)
+    assert np.abs(difference[:, -2]).max() > 1e-6
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.per == "per_batch"], ids=str)
+def test_a_prefix_alone_has_the_logits_that_it_has_inside(variant: Variant):
+    model, positions = encoder(variant.name, causal=True), variant.place(BUFFER)
+    inside = model(tokens(BUFFER), positions)[:, :TIME]
+    np.testing.assert_allclose(inside, model(tokens(), prefix(positions, TIME)), rtol=0, atol=1e-5)

@@ -1,0 +1,70 @@
+"""Every encoding, inside the whole encoder, against its definition in plain loops."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from randpos import Encoder, Positions, Randomized
+from tests.oracles.encodings import ORACLES, encode
+from tests.small import (
+    BUFFER,
+    CLASSES,
+    KEY,
+    LARGEST,
+    NAMES,
+    TIME,
+    VARIANTS,
+    Variant,
+    doubles,
+    encoder,
+    padded,
+    tokens,
+)
+
+
+def defined(model: Encoder, tokens, positions, mask) -> np.ndarray:
+    """What the oracle says of a batch."""
+    layers = [positions] * 2 if isinstance(positions, Positions) else positions
+    places = [(np.asarray(p.query), np.asarray(p.offsets)) for p in layers]
+    mask = np.broadcast_to(mask, tokens.shape)
+    pairs = zip(np.asarray(tokens), mask, strict=True)
+    return np.stack([encode(doubles(model), t, places, m) for t, m in pairs])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_encoding_has_an_oracle(name):
+    assert name in ORACLES, f"define {name!r} in tests/oracles/encodings.py and add it to ORACLES"
+
+
+@pytest.mark.parametrize("causal", [False, True], ids=["", "causal"])
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_logits_are_those_of_the_definition(variant: Variant, causal):
+    model, positions = encoder(variant.name, causal=causal), variant.place(TIME, BUFFER)
+    mask = jnp.arange(BUFFER) < jnp.array([[TIME], [TIME - 2]])
+    expected = defined(model, padded(), positions, mask)
+    actual = np.where(mask[..., None], model(padded(), positions, mask=mask), np.nan)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gradients_are_those_of_the_definition(name):
+    """Along a random direction of all parameters, against a central difference in float64."""
+    rng = np.random.default_rng(1)
+    model, positions = encoder(name), Randomized(LARGEST).draw(KEY, TIME, TIME)
+    cotangent = rng.normal(size=(*tokens().shape, CLASSES))
+
+    @eqx.filter_grad
+    def gradient(model):
+        return jnp.sum(model(tokens(), positions) * jnp.asarray(cotangent, jnp.float32))
+
+    def loss(step):
+        moved = jax.tree.map(lambda x, d: x + step * d, doubles(model), direction)
+        return np.sum(defined(moved, tokens(), positions, True) * cotangent)
+
+    arrays = eqx.filter(doubles(model), eqx.is_array)
+    direction = jax.tree.map(lambda x: rng.normal(size=x.shape), arrays)
+    pairs = jax.tree.map(lambda g, d: np.sum(np.asarray(g) * d), gradient(model), direction)
+    slope = (loss(1e-6) - loss(-1e-6)) / 2e-6
+    assert sum(jax.tree.leaves(pairs)) == pytest.approx(slope, rel=1e-3)

@@ -1,0 +1,29 @@
+"""1,500 tokens at positions up to 8,192, the longest of the paper, in float32."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from randpos import ENCODINGS, Architecture, Encoder, Randomized
+from tests.small import KEY, NAMES
+
+SIZES = Architecture(layers=1, heads=2, dim=8, hidden=8)
+
+
+@eqx.filter_jit
+@eqx.filter_value_and_grad(has_aux=True)
+def logits_and_gradients(model, tokens, positions):
+    logits = model(tokens, positions)
+    return jnp.mean(jax.nn.logsumexp(logits, axis=-1) - logits[..., 0]), logits
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_logits_and_gradients_are_finite(name):
+    model = Encoder(4, 2, ENCODINGS[name](SIZES.shape(8192), key=KEY), SIZES, key=KEY)
+    tokens = jnp.asarray(np.random.default_rng(0).integers(0, 4, (1, 1500)))
+    positions = Randomized(8192).draw(KEY, 1500, 1500)
+    (_, logits), gradients = logits_and_gradients(model, tokens, positions)
+    assert np.isfinite(logits).all()
+    assert all(np.isfinite(g).all() for g in jax.tree.leaves(gradients))

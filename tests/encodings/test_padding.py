@@ -1,0 +1,76 @@
+"""Padded equals unpadded: what stands in a buffer behind a sequence never matters."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from randpos import Randomized
+from tests.small import (
+    BUFFER,
+    KEY,
+    LARGEST,
+    NAMES,
+    PAD,
+    TIME,
+    VARIANTS,
+    Variant,
+    encoder,
+    padded,
+    prefix,
+    tokens,
+)
+
+MASK = jnp.arange(BUFFER)[None] < TIME
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_a_padded_sequence_has_the_logits_of_the_sequence_alone(variant: Variant):
+    model = encoder(variant.name)
+    alone = model(tokens(), variant.place(TIME))
+    inside = model(padded(), variant.place(TIME, BUFFER), mask=MASK)
+    np.testing.assert_allclose(inside[:, :TIME], alone, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_other_padding_changes_no_bit(variant: Variant):
+    model, positions = encoder(variant.name), variant.place(TIME, BUFFER)
+    one, other = (model(padded(pad=p), positions, mask=MASK)[:, :TIME] for p in (PAD, 0))
+    np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sequences_of_one_batch_may_end_at_different_places(name):
+    model, positions = encoder(name), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    lengths = (TIME, BUFFER)
+    mask = jnp.arange(BUFFER) < jnp.array(lengths)[:, None]
+    together = model(tokens(BUFFER), positions, mask=mask)
+    for row, length in enumerate(lengths):
+        alone = model(tokens(length), prefix(positions, length))
+        np.testing.assert_allclose(together[row, :length], alone[row], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_gradient_reaches_padding(name):
+    positions = Randomized(LARGEST).draw(KEY, TIME, BUFFER)
+    weights = jnp.asarray(np.random.default_rng(0).normal(size=(1, BUFFER, 1)), jnp.float32)
+
+    @eqx.filter_grad
+    def gradient(model):
+        return jnp.sum(model(padded(), positions, mask=MASK) * weights * MASK[..., None])
+
+    rows = np.asarray(gradient(encoder(name)).embedding)
+    assert not rows[PAD].any()
+    assert rows[np.unique(tokens())].all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sequence_that_is_all_padding_stays_finite(name):
+    positions = Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+
+    @eqx.filter_grad
+    def gradient(model):
+        mask = jnp.arange(BUFFER) < jnp.array([[0], [BUFFER]])
+        return jnp.sum(model(tokens(BUFFER), positions, mask=mask)[1])
+
+    assert np.isfinite(gradient(encoder(name)).embedding).all()

@@ -1,0 +1,103 @@
+"""The small encoders that most tests ask, and every way to place their tokens.
+
+JAX compiles anew for every new shape, which costs more than the tests themselves: so all use the
+same few shapes, and mostly call models eagerly.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from randpos import (
+    ENCODINGS,
+    Architecture,
+    Combination,
+    Encoder,
+    Positions,
+    combinations,
+)
+from randpos.positions import Draw, Reading
+
+BATCH, TIME, BUFFER = 2, 5, 8
+VOCABULARY, CLASSES, LARGEST = 9, 3, 2048
+PAD = VOCABULARY - 1
+KEY = jax.random.key(7)
+NAMES = list(ENCODINGS)
+
+
+@functools.cache
+def encoder(name: str, *, causal: bool = False, layers: int = 2) -> Encoder:
+    """An encoder all of whose parameters are random, also those that start at 0 or 1."""
+    sizes = Architecture(layers=layers, heads=2, dim=8, hidden=12, dropout=0.1, causal=causal)
+    encoding = ENCODINGS[name](sizes.shape(LARGEST), key=KEY)
+    model = Encoder(VOCABULARY, CLASSES, encoding, sizes, key=KEY)
+    rng = np.random.default_rng(sum(map(ord, name)))
+
+    def shake(x: Any) -> Any:
+        return x + jnp.asarray(rng.normal(scale=0.4, size=x.shape), x.dtype)
+
+    return jax.tree.map(lambda x: shake(x) if eqx.is_array(x) else x, model)
+
+
+def doubles(model: Encoder) -> Any:
+    """The same model with float64 NumPy parameters, as the oracles read it."""
+    return jax.tree.map(lambda x: np.asarray(x, np.float64) if eqx.is_array(x) else x, model)
+
+
+@functools.cache
+def tokens(time: int = TIME) -> jax.Array:
+    """A batch without padding."""
+    rng = np.random.default_rng(3)
+    return jnp.asarray(rng.integers(0, PAD, (BATCH, BUFFER))[:, :time])
+
+
+def padded(time: int = TIME, pad: int = PAD) -> jax.Array:
+    """The same batch in a larger buffer."""
+    return jnp.pad(tokens(time), ((0, 0), (0, BUFFER - time)), constant_values=pad)
+
+
+def prefix(positions: Positions, time: int) -> Positions:
+    """The first tokens alone."""
+    return Positions(positions.query[:time], positions.key[:time], positions.offsets[:time, :time])
+
+
+class Variant(NamedTuple):
+    """A combination, with one of the readings and draws that apply to it."""
+
+    combination: Combination
+    reading: Reading
+    per: Draw
+
+    def __str__(self) -> str:
+        extra = [x for x in (self.reading, self.per) if x not in ("positions", "per_batch")]
+        return "-".join([self.combination.name, *extra])
+
+    @property
+    def name(self) -> str:
+        """The encoding's."""
+        return self.combination.encoding.name
+
+    def place(self, time: int, size: int | None = None) -> Positions | tuple[Positions, ...]:
+        """Draws positions for the small encoder."""
+        scheme = self.combination.scheme(maximum=LARGEST, reading=self.reading, per=self.per)
+        return scheme.draws(KEY, time, size or time, 2)
+
+
+def variants() -> list[Variant]:
+    """Every combination with every reading and draw that applies to it."""
+    every = []
+    for combination in combinations().values():
+        encoding, randomized = combination.encoding, bool(combination.prefix)
+        readings: tuple[Reading, ...] = encoding.readings if randomized else ("positions",)
+        draws: tuple[Draw, ...] = ("per_batch",)
+        if randomized and encoding.layerwise:
+            draws = ("per_batch", "per_layer")
+        every += [Variant(combination, reading, per) for reading in readings for per in draws]
+    return every
+
+
+VARIANTS = variants()
