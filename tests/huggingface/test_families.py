@@ -75,7 +75,8 @@ def test_cached_decoding_equals_uncached(name):
         with randomize_positions(model, maximum=100, per="sequence", seed=1) as change:
             result = model.generate(
                 ids, attention_mask=torch.ones_like(ids), max_new_tokens=6, use_cache=cached,
-                do_sample=False, output_logits=True, return_dict_in_generate=True, eos_token_id=None,
+                do_sample=False, eos_token_id=None, output_logits=True,
+                return_dict_in_generate=True,
             )  # fmt: skip
             assert change.draws == 1
         out.append(result)

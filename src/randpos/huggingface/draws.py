@@ -51,12 +51,15 @@ class Draw:
         reserve: Positions kept for tokens that will follow the first call.
         sequences: Number of independent sequences, if known before the rows are seen: beam search
             shows each of them several times in a row, and its beams must share one table.
+        columns: Number of columns of the prompt, if known: the first call may show only a part of
+            it (prefill in chunks), or more than it (candidates of assisted decoding).
     """
 
     law: Law
     entropy: tuple[int, int]
     reserve: int = 0
     sequences: int | None = None
+    columns: int | None = None
     _tables: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict)
     _lengths: dict[int, int] = field(default_factory=dict)
 
@@ -75,15 +78,16 @@ class Draw:
         beams = max(1, len(ordinary) // (self.sequences or len(ordinary)))
         for row, ids in enumerate(ordinary):
             runs = list(_runs(ids, real[row])) if packed else [slice(None)]
+            unseen = 0 if self.columns is None else self.columns - len(ids)
             for number, run in enumerate(runs):
-                length = self._length(row, ids[run][real[row, run]], alone=len(runs) == 1)
+                length = self._length(row, ids[run][real[row, run]], unseen, len(runs) == 1)
                 table = self._table(row // beams, number, length)
                 counted = ids[run] >= 0
                 # Padding may count past the last real token; where it points is of no consequence.
                 out[row, run][counted] = table[np.minimum(ids[run][counted], length - 1)]
         return out
 
-    def _length(self, row: int, real: np.ndarray, alone: bool) -> int:
+    def _length(self, row: int, real: np.ndarray, unseen: int, alone: bool) -> int:
         """Returns how many positions the sequence has: fixed by the first call, then checked."""
         last = int(real.max(initial=-1))
         if alone and row in self._lengths:
@@ -95,9 +99,10 @@ class Draw:
                     "say beforehand how many tokens may follow: randomize_positions(..., reserve=)."
                 )
             return length
-        length = max(last + 1, 1) + self.reserve
+        length = max(last + 1, 1) + unseen + self.reserve
         if length > self.law.maximum:
-            kept = f" ({last + 1} tokens and {self.reserve} new ones)" if self.reserve else ""
+            kept = f" ({length - self.reserve} tokens and {self.reserve} new ones)"
+            kept = kept if self.reserve else ""
             raise UserError(
                 f"L={self.law.maximum} is too small for {length} positions{kept}: pass "
                 f"maximum={length} or more to randomize_positions."

@@ -102,9 +102,9 @@ class RandomizedPositions:
     def _generators(self) -> list[Any]:
         return [m for m in self.model.modules() if callable(getattr(type(m), "generate", None))]
 
-    def _draw(self, reserve: int, sequences: int | None = None) -> Draw:
+    def _draw(self, reserve: int, sequences: int | None = None, columns: int | None = None) -> Draw:
         self.draws += 1
-        return Draw(self.law, (self.seed, self.draws - 1), reserve, sequences)
+        return Draw(self.law, (self.seed, self.draws - 1), reserve, sequences, columns)
 
     @_outside_of_graphs
     def _begin(self, owner: nn.Module, args: tuple, kwargs: dict) -> None:
@@ -199,12 +199,12 @@ class RandomizedPositions:
         refuse_padding_right(kwargs.get("attention_mask"))
         if kwargs.get("cache_implementation") == "paged":
             self._refuse_batching()
-        sequences, length = prompt.shape[:2] if prompt is not None else (1, 1)
-        reserve = max(self.reserve, new_tokens(generate.__self__, kwargs, length))
+        sequences, columns = prompt.shape[:2] if prompt is not None else (1, 1)
+        reserve = max(self.reserve, new_tokens(generate.__self__, kwargs, columns))
         if self._generating is not None:  # some decoding methods call generate() again
             return generate(*args, **kwargs)
         self._generating = (
-            self._continue(cache) if filled(cache) else self._draw(reserve, int(sequences))
+            self._continue(cache) if filled(cache) else self._draw(reserve, sequences, columns)
         )
         try:
             return generate(*args, **kwargs)

@@ -7,6 +7,8 @@ from randpos.errors import UserError
 from randpos.huggingface.families import Family, family_of
 from randpos.huggingface.sites import find_site
 
+_LIKE_TABLE = ("position_ids", "token_type_ids")
+
 
 def check_table(family: Family, consumer: nn.Module, maximum: int) -> None:
     """Raises if a learned table has fewer rows than there are positions to draw from.
@@ -43,6 +45,7 @@ def resize_position_table(model: nn.Module, maximum: int) -> None:
         raise UserError(f"A {family.name} model has no learned position table to resize.")
     if maximum < capacity:
         raise UserError(f"maximum={maximum} would cut the table, which holds {capacity} positions.")
+    _check_buffers(site.owner, site.consumer.num_embeddings - family.extra_rows)
     old = site.consumer.weight.detach()
     added = maximum - capacity
     counted = old[-capacity:].float()
@@ -60,10 +63,20 @@ def resize_position_table(model: nn.Module, maximum: int) -> None:
             config.max_position_embeddings = len(weight) - family.extra_rows  # type: ignore[union-attr]
 
 
+def _check_buffers(owner: nn.Module, old: int) -> None:
+    """Raises if buffers other than BERT's depend on the length: GPT-Neo keeps whole masks."""
+    for name, buffer in owner.named_buffers():
+        if old in buffer.shape and name.split(".")[-1] not in _LIKE_TABLE:
+            raise UserError(
+                f"This model also sizes {name} by its positions; build it anew with a larger "
+                "config.max_position_embeddings and copy the weights."
+            )
+
+
 def _resize_buffers(owner: nn.Module, old: int, new: int) -> None:
     """Renews the buffers of BERT-type embeddings that are as long as the table."""
     for module in owner.modules():
         for name, buffer in list(module.named_buffers(recurse=False)):
-            if name in ("position_ids", "token_type_ids") and buffer.shape[-1] == old:
+            if name in _LIKE_TABLE and buffer.shape[-1] == old:
                 row = torch.arange(new) if name == "position_ids" else torch.zeros(new).long()
                 setattr(module, name, row.to(buffer)[None])

@@ -1,0 +1,36 @@
+"""`torch.compile` works, with graphs that end where positions are drawn."""
+
+import pytest
+import torch
+from tiny import fresh, tokens
+
+from randpos.huggingface import randomize_positions
+
+# Dynamo looks at .grad of tensors between its graphs; the warning is its own.
+pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")
+
+
+def test_compiled_code_follows_the_change_and_its_removal():
+    model, ids = fresh("llama"), tokens(2, 8)
+    compiled = torch.compile(model, backend="eager")
+
+    def run(model):
+        return model(ids, use_cache=False).logits
+
+    plain = run(model)
+    assert torch.equal(run(compiled), plain)  # compiled before there were any hooks
+    with randomize_positions(model, maximum=100, seed=0):
+        expected = [run(model), run(model)]
+    with randomize_positions(compiled, maximum=100, seed=0) as change:
+        assert torch.equal(run(compiled), expected[0])
+        assert torch.equal(run(compiled), expected[1])
+        assert change.draws == 2
+    assert torch.equal(run(compiled), plain)
+
+
+def test_a_single_graph_is_refused_with_the_reason():
+    model = fresh("llama")
+    with randomize_positions(model, maximum=100):
+        compiled = torch.compile(model, backend="eager", fullgraph=True)
+        with pytest.raises(RuntimeError, match="fullgraph"):
+            compiled(tokens(1, 4), use_cache=False)
