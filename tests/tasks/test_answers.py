@@ -50,7 +50,7 @@ def test_short_lengths_agree_with_the_oracle(name):
 
 @pytest.mark.parametrize("name", TASKS)
 def test_long_lengths_agree_with_the_oracle(name):
-    for length in (100, 250, 500, 999, 1000):
+    for length in (100, 250, 500, 1000):
         check(name, length, LONG)
 
 

@@ -31,7 +31,7 @@ def test_one_example_of_a_fixed_length_is_that_of_the_batch(name):
     np.testing.assert_array_equal(one.outputs, batch.outputs[row, : task.output_length(length)])
 
 
-@pytest.mark.parametrize("name", ["stack_manipulation", "modular_arithmetic", "compute_sqrt"])
+@pytest.mark.parametrize("name", ["modular_arithmetic", "compute_sqrt"])
 def test_keys_and_lengths_may_be_vmapped(name):
     task, lengths = TASKS[name], np.array([1, 4, 9, 40])
     keys = jax.random.split(KEY, len(lengths))
@@ -63,7 +63,7 @@ def test_the_same_key_gives_the_same_batch(name):
     np.testing.assert_array_equal(one.inputs, other.inputs)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 32, 33, 999])
+@pytest.mark.parametrize("count", [1, 33, 999])
 def test_words_continue_shorter_draws(count):
     long = words(KEY, 1000)
     np.testing.assert_array_equal(words(KEY, count), long[:count])

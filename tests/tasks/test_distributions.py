@@ -10,7 +10,7 @@ from randpos.tasks import TASKS
 from tests.oracles.laws import LAWS
 from tests.tasks.samplers import many_inputs
 
-COUNT = 20_000
+COUNT = 10_000
 LEAST = 1e-4
 """The smallest p-value to accept. Keys are fixed, so a test passes always or never."""
 FEWEST = 5
@@ -20,7 +20,7 @@ FEWEST = 5
 @pytest.mark.parametrize("name", TASKS)
 def test_short_inputs_follow_their_law(name):
     length = 0
-    for length in range(1, 10):
+    for length in range(1, 10 if name == "solve_equation" else 8):
         law = LAWS[name](length)
         if min(law.values()) * COUNT < FEWEST:
             break
@@ -92,7 +92,7 @@ def test_splits_operators_and_digits_are_uniform(length):
 
 @pytest.mark.parametrize("name", ["even_pairs", "compute_sqrt", "bucket_sort", "cycle_navigation"])
 def test_places_are_uniform_and_independent(name):
-    inputs = many_inputs(name, 64, COUNT // 4)
+    inputs = many_inputs(name, 64, COUNT // 2)
     tokens = TASKS[name].tokens
     for place in range(64):
         assert_uniform(inputs[:, place], range(tokens))

@@ -45,7 +45,7 @@ def test_an_unfamiliar_output_length_is_shown_by_its_values():
     assert formula(Squares()) == "1, 4, 9, 16, …"
 
 
-@pytest.mark.parametrize("name", ["stack_manipulation", "modular_arithmetic_simple", "odds_first"])
+@pytest.mark.parametrize("name", ["stack_manipulation", "odds_first"])
 def test_examples_are_what_the_oracle_says(name):
     task = TASKS[name]
     shown = json.loads(json.dumps(examples(task, 12, 5, 0)))
