@@ -1,6 +1,7 @@
 """Tasks as data and text: complete, serialisable and true to the tokens."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +60,21 @@ def test_examples_are_what_the_oracle_says(name):
         assert len(example["output"]) == sum(example["counted"])
         ending = f"[{example['ignored']}]" if example["ignored"] else ""
         assert line == f"{example['input']} → {example['output']}{ending}"
+
+
+def test_the_documentation_tells_the_same():
+    lines = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text().splitlines()
+    for facts in table():
+        task = TASKS[facts["name"]]
+        name = f"`{task.name}`" + (" †" if task.permutation_invariant else "")
+        cells = [f"| {name} | {task.level} | `{task.symbols}` | `{task.output_symbols}` "]
+        cells.append(f"| {facts['output_length']} | {task.chance:.0%} | `".replace("%", " %"))
+        start = "".join(cells)
+        example = next(line.removeprefix(start) for line in lines if line.startswith(start))
+        inputs, _, outputs = example.removesuffix("` |").partition(" → ")
+        answer = ORACLES[task.name]([task.symbols.index(symbol) for symbol in inputs], 12)
+        written = "".join(task.output_symbols[token] for token in answer)
+        assert outputs.replace("[", "").replace("]", "") == written
 
 
 def test_seeds_give_other_examples():

@@ -74,8 +74,9 @@ def grow(word: UInt32[Array, " places"], length: Length, operators: int) -> Expr
     )
     # What remains are expressions of 1 to 4 tokens (and size 0 where a place has its token).
     offset, bracketed = place - start, size > 2
-    is_digit = (size > 0) & (offset == jnp.where(bracketed, size - 2, size - 1))
-    is_minus = (offset == size - 1 - bracketed - 1) & ((size == 2) | (size == 4))
+    digit_offset = jnp.where(bracketed, size - 2, size - 1)
+    is_digit = (size > 0) & (offset == digit_offset)
+    is_minus = ((size == 2) | (size == 4)) & (offset == digit_offset - 1)
     return Expression(
         is_digit=is_digit,
         is_operator=is_operator,
