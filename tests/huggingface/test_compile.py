@@ -1,5 +1,7 @@
 """`torch.compile` works, with graphs that end where positions are drawn."""
 
+from typing import Any
+
 import pytest
 import torch
 from tiny import fresh, tokens
@@ -12,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:
 
 def test_compiled_code_follows_the_change_and_its_removal():
     model, ids = fresh("llama"), tokens(2, 8)
-    compiled = torch.compile(model, backend="eager")
+    compiled: Any = torch.compile(model, backend="eager")
 
     def run(model):
         return model(ids, use_cache=False).logits

@@ -9,6 +9,7 @@ from transformers import GenerationConfig, StaticCache
 
 from randpos.errors import UserError
 from randpos.huggingface import randomize_positions
+from randpos.huggingface.draws import Per
 
 WAYS = {
     "greedy": {"do_sample": False},
@@ -27,7 +28,7 @@ def left_padded() -> torch.Tensor:
     return prompt
 
 
-def generate(model, prompt, *, seed=1, per="sequence", new=8, maximum=100, **kwargs):
+def generate(model, prompt, *, seed=1, per: Per = "sequence", new=8, maximum=100, **kwargs):
     torch.manual_seed(7)
     with randomize_positions(model, maximum=maximum, per=per, seed=seed):
         return model.generate(
