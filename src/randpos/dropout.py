@@ -21,7 +21,7 @@ def mix(bits: UInt32[Array, "*shape"], multiplier: int) -> UInt32[Array, "*shape
 
 
 def token_bits(
-    key: Key[Array, ""], shape: tuple[int, int], first: int | Int[Array, ""] = 0
+    key: Key[Array, ""], shape: tuple[int, ...], first: int | Int[Array, ""] = 0
 ) -> UInt32[Array, "batch time"]:
     """Returns 32 bits per token, a function of the key, the example's number and the place."""
     high, low = jax.random.key_data(key).astype(jnp.uint32)

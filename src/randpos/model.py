@@ -194,15 +194,18 @@ class Encoder(eqx.Module):
 
         A batch that is computed in pieces needs it only once.
         """
-        views, shared, seen = [], None, None
-        for layer in range(self.architecture.layers):
-            where = positions if isinstance(positions, Positions) else positions[layer]
-            rows = (0, len(where.query))
-            if outputs is not None and layer == self.architecture.layers - 1:
-                rows, where = outputs, where.rows(*outputs)
-            if where is not seen:
-                allowed = self._allowed(where, mask, rows[0])
-                shared, seen = self.encoding.share(where, allowed), where
+        layers = self.architecture.layers
+        per_layer = [positions] * layers if isinstance(positions, Positions) else list(positions)
+        first = [0] * layers
+        if outputs is not None:
+            per_layer[-1], first[-1] = per_layer[-1].rows(*outputs), outputs[0]
+        views: list[View] = []
+        for layer, where in enumerate(per_layer):
+            if layer and where is per_layer[layer - 1]:
+                shared, allowed = views[-1].shared, views[-1].mask
+            else:
+                allowed = self._allowed(where, mask, first[layer])
+                shared = self.encoding.share(where, allowed)
             views.append(View(shared, self.encoding.table(shared, layer), allowed))
         return tuple(views)
 

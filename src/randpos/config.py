@@ -1,0 +1,200 @@
+"""An experiment: everything that decides the outcome of one run, typed, checked and hashable."""
+
+import dataclasses
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import jax
+from jaxtyping import Array, Key
+
+from randpos.combinations import Combination, get_combination
+from randpos.errors import UserError
+from randpos.lengths import Schedule
+from randpos.model import Architecture, Encoder
+from randpos.positions import Draw, Randomized, Reading, Scheme, check_maximum
+from randpos.sequences import total_length, vocabulary
+from randpos.tasks import get_task
+from randpos.tasks.base import Task
+
+
+@dataclass(frozen=True)
+class PositionOptions:
+    """How randomized positions are drawn; without effect on ordinal positions."""
+
+    maximum: int = 2048
+    """L, the largest position."""
+    reading: Reading = "positions"
+    """What a randomized offset is: `positions` (the paper's text), `distances` or `released`."""
+    draw: Draw = "per_batch"
+    """Draw positions once `per_batch`, or anew `per_layer` as the released code does."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """At which lengths, and on how many examples, a trained model is tested."""
+
+    stride: int = 1
+    """Test every stride-th length of 1..N and of N+1..M, the longest of each included."""
+    batch: int = 500
+    """Examples per length; they share one draw of positions."""
+    seed: int = 0
+    """Seed of the test batches."""
+
+    def __post_init__(self) -> None:
+        for name in ("stride", "batch"):
+            if getattr(self, name) < 1:
+                raise UserError(f"evaluation.{name}={getattr(self, name)} must be at least 1.")
+        _check_seed("evaluation.seed", self.seed)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One run: a task, an encoding and a budget. The defaults are the paper's protocol."""
+
+    task: str = "reverse_string"
+    """A task's name (see `randpos tasks`), or `module:Class` for one of your own."""
+    encoding: str = "randomized-relative"
+    """An encoding with its position scheme (see `randpos encodings`)."""
+    steps: int = 2_000_000
+    """Training steps."""
+    batch: int = 128
+    """Examples per step."""
+    learning_rate: float = 3e-4
+    """Adam's constant learning rate; the paper takes the best of 1e-4, 3e-4 and 5e-4."""
+    clip: float = 1.0
+    """Largest global norm of a gradient."""
+    seed: int = 0
+    """Seed of the parameters, batches, positions and dropout."""
+    test_length: int = 500
+    """M, the longest length that the model is tested at."""
+    positions: PositionOptions = field(default_factory=PositionOptions)
+    model: Architecture = field(default_factory=Architecture)
+    lengths: Schedule = field(default_factory=Schedule)
+    evaluation: Evaluation = field(default_factory=Evaluation)
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "test_length"):
+            if getattr(self, name) < 1:
+                raise UserError(f"{name}={getattr(self, name)} must be at least 1.")
+        for name in ("learning_rate", "clip"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise UserError(f"{name}={value} must be a positive number.")
+        _check_seed("seed", self.seed)
+        if self.test_length < self.lengths.maximum:
+            raise UserError(
+                f"test_length={self.test_length} is shorter than the training length "
+                f"N={self.lengths.maximum}; pass --test-length {self.lengths.maximum} or more."
+            )
+        if isinstance(self.scheme, Randomized):
+            check_maximum(
+                self.positions.maximum,
+                self.longest,
+                f"{self.task} at length {self.test_length}",
+            )
+        # Builds without computing, so that an impossible model is refused here.
+        jax.eval_shape(self.build, jax.random.key(0))
+
+    @cached_property
+    def problem(self) -> Task:
+        """The task itself."""
+        return get_task(self.task)
+
+    @cached_property
+    def combination(self) -> Combination:
+        """The encoding with its scheme of positions."""
+        return get_combination(self.encoding)
+
+    @cached_property
+    def scheme(self) -> Scheme:
+        """How positions are drawn."""
+        options = self.positions
+        return self.combination.scheme(
+            maximum=options.maximum, reading=options.reading, per=options.draw
+        )
+
+    @property
+    def longest(self) -> int:
+        """The number of tokens of the longest sequence that is ever evaluated."""
+        return int(total_length(self.problem, self.test_length))
+
+    def build(self, key: Key[Array, ""]) -> Encoder:
+        """Makes the untrained model."""
+        to_encoding, to_model = jax.random.split(key)
+        shape = self.model.shape(self.scheme.largest or self.longest)
+        encoding = self.combination.encoding(shape, key=to_encoding)
+        task = self.problem
+        return Encoder(vocabulary(task), task.classes, encoding, self.model, key=to_model)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the experiment as plain data, for JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Experiment":
+        """Reads what `to_dict` wrote; a field of the wrong type or name is a `UserError`."""
+        return _read(cls, data, "experiment")
+
+    @cached_property
+    def digest(self) -> str:
+        """Names the run: a hash of everything that decides its training.
+
+        How densely it is evaluated does not: the same model may be tested in many ways.
+        """
+        data = self.to_dict()
+        del data["evaluation"]
+        data["encoding"] = self.combination.name
+        text = json.dumps(data, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _check_seed(name: str, seed: int) -> None:
+    if not 0 <= seed < 2**32:
+        raise UserError(f"{name}={seed} must lie between 0 and 2^32 - 1.")
+
+
+def _read(kind: type, data: Any, where: str) -> Any:
+    """Builds a dataclass from plain data, checking names and types on the way."""
+    if not isinstance(data, dict):
+        raise UserError(f"{where} must be a table of fields, not {data!r}.")
+    fields = {f.name: f for f in dataclasses.fields(kind)}
+    if extra := sorted(set(map(str, data)) - set(fields)):
+        raise UserError(f"{where} has no field {extra[0]!r}; it has: {', '.join(fields)}.")
+    values = {}
+    for name, value in data.items():
+        default = fields[name].default
+        if default is dataclasses.MISSING:
+            values[name] = _read(fields[name].default_factory, value, f"{where}.{name}")  # type: ignore
+            continue
+        if isinstance(default, float) and type(value) is int:
+            value = float(value)
+        if type(value) is not type(default):
+            raise UserError(f"{where}.{name}={value!r} must be of type {type(default).__name__}.")
+        values[name] = value
+    return kind(**values)
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "smoke": {
+        "steps": 20,
+        "batch": 16,
+        "test_length": 60,
+        "evaluation": Evaluation(stride=20, batch=16),
+    },
+    "laptop": {
+        "steps": 5_000,
+        "test_length": 200,
+        "evaluation": Evaluation(stride=10, batch=128),
+    },
+    "paper": {},
+}
+"""Budgets by name: seconds, some minutes on two cores, and the paper's own."""
+
+
+def preset(name: str) -> Experiment:
+    """Returns the experiment with the paper's settings and the budget called `name`."""
+    return Experiment(**PRESETS[name])
