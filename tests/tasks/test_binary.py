@@ -17,6 +17,7 @@ PLACES = 100
 number = st.integers(0, 2**PLACES - 1)
 total, product, square_root = map(jax.jit, (binary.total, binary.product, binary.square_root))
 carried = jax.jit(binary.carried, static_argnums=1)
+as_bytes = jax.jit(binary.as_bytes)
 
 
 def digits(value: int, base: int, count: int) -> jax.Array:
@@ -37,6 +38,14 @@ def test_carried_keeps_the_value_and_leaves_digits(base, data):
     array = carried(jnp.array([*columns, 0], jnp.int32), base)
     assert all(0 <= digit < base for digit in np.asarray(array).tolist())
     assert value(array, base) == sum(column * base**i for i, column in enumerate(columns))
+
+
+@many
+@given(st.lists(st.integers(0, 2**31 - 1) | st.just(0xFFFFFF), min_size=12, max_size=12))
+def test_any_columns_resolve_to_bytes(columns):
+    array = as_bytes(jnp.array([*columns, 0, 0, 0, 0], jnp.int32))
+    assert all(0 <= digit < 256 for digit in np.asarray(array).tolist())
+    assert value(array, 256) == sum(column << (8 * i) for i, column in enumerate(columns))
 
 
 @many

@@ -98,3 +98,32 @@ def test_places_are_uniform_and_independent(name):
         assert_uniform(inputs[:, place], range(tokens))
         pairs = tokens * inputs[:, place] + inputs[:, (place + 32) % 64]
         assert_uniform(pairs, range(tokens**2))
+
+
+def assert_independent(choice: np.ndarray, symbol: np.ndarray) -> None:
+    """Compares the symbols in each quarter of a choice's range."""
+    quarter = 4 * choice // (choice.max() + 1)
+    counts = np.zeros((4, symbol.max() + 1))
+    np.add.at(counts, (quarter, symbol), 1)
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    fitted = sum(counts.shape) - 2  # the margins
+    assert chisquare(counts.ravel(), expected.ravel(), ddof=fitted).pvalue > LEAST
+
+
+def test_the_hidden_place_tells_nothing_of_the_string():
+    inputs = many_inputs("missing_duplicate", 64, COUNT)
+    halves = inputs[:, :32], inputs[:, 32:]
+    string = np.where(halves[0] == 2, halves[1], halves[0])
+    for place in range(32):
+        assert_independent(first_place(inputs, [2]), string[:, place])
+
+
+@pytest.mark.parametrize("name", ["stack_manipulation", "binary_addition"])
+def test_sizes_tell_nothing_of_the_symbols(name):
+    inputs = many_inputs(name, 64, COUNT)
+    size = first_place(inputs, [2, 3, 4])
+    long = size > 31  # so that the first 32 places belong to the stack or the first number
+    for place in range(32):
+        assert_independent(size[long] - 32, inputs[long, place])
+    # Conversely with the last place. (A short second number, being positive, tends to end in 1.)
+    assert_independent(size[~long], inputs[~long, -1] - inputs[:, -1].min())

@@ -56,12 +56,27 @@ def total(first: Int[Array, " bits"], second: Int[Array, " bits"]) -> Int[Array,
     return spell(carried(columns, 1 << LIMB), LIMB, first.shape[0])
 
 
+def as_bytes(columns: Int[Array, " places"]) -> Int[Array, " places"]:
+    """Resolves the carries of columns in base 256, of any size; those out of the last are lost.
+
+    Writing each column as four bytes, each added where it belongs, leaves at most 4 · 255; doing so
+    again leaves at most 255 + 3, which `carried` takes.
+
+    >>> as_bytes(jnp.array([0x10203, 0xFF]))
+    Array([3, 1], dtype=int32)
+    """
+    for _ in range(2):
+        parts = [(columns >> (BYTE * byte)) & 0xFF for byte in range(4)]
+        shifted = [jnp.pad(part, (byte, 0))[: part.shape[0]] for byte, part in enumerate(parts)]
+        columns = jnp.sum(jnp.stack(shifted), axis=0)
+    return carried(columns, 1 << BYTE)
+
+
 def product(first: Int[Array, " bits"], second: Int[Array, " bits"]) -> Int[Array, " bits"]:
     """Multiplies two numbers, modulo 2 to the number of bits.
 
     A column adds one product of two bytes per byte of the numbers, so that an int32 is exact up to
-    33,025 bytes. Writing each column as four bytes, each added where it belongs, leaves at most
-    4 · 255; doing so again leaves at most 255 + 3, which `carried` takes.
+    33,025 bytes.
 
     >>> product(jnp.array([1, 0, 1, 0]), jnp.array([1, 1, 0, 0]))  # 5 · 3
     Array([1, 1, 1, 1], dtype=int32)
@@ -75,10 +90,7 @@ def product(first: Int[Array, " bits"], second: Int[Array, " bits"]) -> Int[Arra
         return columns + digit * jax.lax.dynamic_slice(shifted, (digits - index,), (digits,)), None
 
     columns, _ = jax.lax.scan(add_row, jnp.zeros_like(right), (jnp.arange(digits), left))
-    for _ in range(2):
-        split = [(columns >> (BYTE * byte)) & (2**BYTE - 1) for byte in range(4)]
-        columns = sum(jnp.pad(part, (byte, 0))[:digits] for byte, part in enumerate(split))
-    return spell(carried(jnp.asarray(columns), 2**BYTE), BYTE, first.shape[0])
+    return spell(as_bytes(columns), BYTE, first.shape[0])
 
 
 def doubled(number: Int[Array, " digits"], times: int) -> Int[Array, " digits"]:
