@@ -31,16 +31,20 @@ NAMES = list(ENCODINGS)
 
 @functools.cache
 def encoder(name: str, *, causal: bool = False, layers: int = 2) -> Encoder:
-    """An encoder all of whose parameters are random, also those that start at 0 or 1."""
+    """An encoder all of whose parameters are random: matrices around 0, vectors around 1."""
     sizes = Architecture(layers=layers, heads=2, dim=8, hidden=12, dropout=0.1, causal=causal)
-    encoding = ENCODINGS[name](sizes.shape(LARGEST), key=KEY)
-    model = Encoder(VOCABULARY, CLASSES, encoding, sizes, key=KEY)
+
+    def build() -> Encoder:
+        encoding = ENCODINGS[name](sizes.shape(LARGEST), key=KEY)
+        return Encoder(VOCABULARY, CLASSES, encoding, sizes, key=KEY)
+
     rng = np.random.default_rng(sum(map(ord, name)))
 
-    def shake(x: Any) -> Any:
-        return x + jnp.asarray(rng.normal(scale=0.4, size=x.shape), x.dtype)
+    def fill(x: Any) -> Any:
+        centre = 1.0 if x.ndim == 1 else 0.0
+        return jnp.asarray(rng.normal(centre, 0.4, x.shape), x.dtype)
 
-    return jax.tree.map(lambda x: shake(x) if eqx.is_array(x) else x, model)
+    return jax.tree.map(fill, eqx.filter_eval_shape(build))
 
 
 def doubles(model: Encoder) -> Any:

@@ -46,8 +46,7 @@ def test_rotated_products_depend_on_the_difference_of_positions(shift):
 
 
 def test_rotation_keeps_lengths():
-    x = jnp.ones((3, 8))
-    turned = apply_rope(x, jnp.array([1, 500, 8192]))
+    turned = apply_rope(jnp.ones((5, 8)), jnp.array([1, 4, 500, 2000, 8192]))
     np.testing.assert_allclose(jnp.linalg.norm(turned, axis=-1), 8**0.5, rtol=1e-6)
 
 

@@ -52,16 +52,16 @@ def test_logits_are_those_of_the_definition(variant: Variant, causal):
 def test_gradients_are_those_of_the_definition(name):
     """Along a random direction of all parameters, against a central difference in float64."""
     rng = np.random.default_rng(1)
-    model, positions = encoder(name), Randomized(LARGEST).draw(KEY, TIME, TIME)
-    cotangent = rng.normal(size=(*tokens().shape, CLASSES))
+    model, positions = encoder(name), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    cotangent = rng.normal(size=(*tokens(BUFFER).shape, CLASSES))
 
     @eqx.filter_grad
     def gradient(model):
-        return jnp.sum(model(tokens(), positions) * jnp.asarray(cotangent, jnp.float32))
+        return jnp.sum(model(tokens(BUFFER), positions) * jnp.asarray(cotangent, jnp.float32))
 
     def loss(step):
         moved = jax.tree.map(lambda x, d: x + step * d, doubles(model), direction)
-        return np.sum(defined(moved, tokens(), positions, True) * cotangent)
+        return np.sum(defined(moved, tokens(BUFFER), positions, True) * cotangent)
 
     arrays = eqx.filter(doubles(model), eqx.is_array)
     direction = jax.tree.map(lambda x: rng.normal(size=x.shape), arrays)

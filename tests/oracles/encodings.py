@@ -80,7 +80,7 @@ class SinCos(NoPositions):
 
 class Learned(NoPositions):
     def embed(self, x: np.ndarray, position: int) -> np.ndarray:
-        return x + self.p.table[position - 1]
+        return x + self.p.rows[position - 1]
 
 
 class RoPE(NoPositions):
@@ -147,7 +147,7 @@ class T5(NoPositions):
         bucket = distance
         if distance >= 8:
             bucket = min(15, 8 + math.floor(8 * math.log(distance / 8) / math.log(128 / 8) + 1e-9))
-        return self.p.table[bucket + (16 if pair.offset < 0 else 0)][head]
+        return self.p.biases[bucket + (16 if pair.offset < 0 else 0)][head]
 
 
 class KERPLE(NoPositions):

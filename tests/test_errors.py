@@ -1,0 +1,109 @@
+"""Bad values raise one sentence that names the field and the way out."""
+
+import re
+from typing import Any, cast
+
+import jax
+import jaxtyping
+import pytest
+
+from randpos import (
+    Architecture,
+    Encoder,
+    Randomized,
+    Shape,
+    UserError,
+    get_combination,
+    get_encoding,
+    sample_positions,
+)
+
+KEY = jax.random.key(0)
+
+
+def misfit():
+    encoding = get_encoding("none")(Shape(layers=5, heads=8, dim=32), key=KEY)
+    return Encoder(4, 2, encoding, Architecture(), key=KEY)
+
+
+MISTAKES = {
+    "L too small for a draw": (
+        lambda: Randomized(1024).draw(KEY, 1500, 1500),
+        ["L=1024", "1500 positions", "--positions.maximum 1500"],
+    ),
+    "L too small for a sample": (
+        lambda: sample_positions(KEY, 6, maximum=5),
+        ["L=5", "6 positions", "--positions.maximum 6"],
+    ),
+    "L of zero": (lambda: Randomized(0), ["L=0", "maximum of 1 or more"]),
+    "odd head": (
+        lambda: get_encoding("rope")(Shape(heads=8, dim=24), key=KEY),
+        ["rope", "dim=24", "heads=8", "even"],
+    ),
+    "odd sincos": (
+        lambda: get_encoding("sincos")(Shape(heads=3, dim=9), key=KEY),
+        ["sincos", "dim=9", "even dim"],
+    ),
+    "odd relative": (
+        lambda: get_encoding("relative")(Shape(heads=3, dim=9), key=KEY),
+        ["relative", "dim=9", "even dim"],
+    ),
+    "unknown encoding": (lambda: get_encoding("rop"), ["encoding 'rop'", "did you mean 'rope'?"]),
+    "unknown combination": (
+        lambda: get_combination("randomised-rope"),
+        ["'randomised-rope'", "did you mean 'randomized-rope'?"],
+    ),
+    "nothing near": (lambda: get_encoding("zzz"), ["'zzz'", "known: alibi, fire"]),
+    "unknown reading": (
+        lambda: Randomized(8, reading=cast(Any, "distance")),
+        ["reading 'distance'", "did you mean 'distances'?"],
+    ),
+    "unknown draw": (
+        lambda: Randomized(8, per=cast(Any, "per_layers")),
+        ["draw 'per_layers'", "did you mean 'per_layer'?"],
+    ),
+    "heads that do not divide": (
+        lambda: Architecture(heads=7),
+        ["heads=7", "dim=64", "multiple of 7"],
+    ),
+    "no layers": (lambda: Architecture(layers=0), ["layers=0", "at least 1"]),
+    "negative hidden": (lambda: Architecture(hidden=-1), ["hidden=-1", "at least 1"]),
+    "dropout of one": (lambda: Architecture(dropout=1.0), ["dropout=1.0", "[0, 1)"]),
+    "negative dropout": (lambda: Architecture(dropout=-0.1), ["dropout=-0.1", "[0, 1)"]),
+    "reading that does not apply": (
+        lambda: get_combination("randomized-rope").scheme(reading="distances"),
+        ["reading='distances'", "randomized-rope", "pass one of: positions"],
+    ),
+    "released for ALiBi": (
+        lambda: get_combination("randomized-alibi").scheme(reading="released"),
+        ["reading='released'", "positions, distances"],
+    ),
+    "draw that does not apply": (
+        lambda: get_combination("randomized-sincos").scheme(per="per_layer"),
+        ["per_layer", "randomized-sincos", "pass per_batch"],
+    ),
+    "encoding of another size": (misfit, ["dim=32", "dim=64", "architecture.shape(positions)"]),
+}
+
+
+@pytest.fixture
+def _as_users_run_it():
+    """Without the checks of types that only tests make, which would come first."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.usefixtures("_as_users_run_it")
+@pytest.mark.parametrize(("mistake", "parts"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_told_in_a_sentence(mistake, parts):
+    with pytest.raises(UserError) as raised:
+        mistake()
+    message = str(raised.value)
+    assert [part for part in parts if part not in message] == []
+    assert "\n" not in message
+    assert re.search(r"\.$", message)
+
+
+def test_a_mistake_is_also_a_value_error():
+    assert issubclass(UserError, ValueError)
