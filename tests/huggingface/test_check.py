@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from tiny import fresh, tiny
 from torch import nn
 
 from randpos.errors import UserError
 from randpos.huggingface import check, randomize_positions
+from tests.huggingface.tiny import fresh, tiny
 
 
 def failures(model) -> set[str]:

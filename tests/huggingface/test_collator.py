@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from tiny import PAD, tiny, tokens
 from transformers import default_data_collator
 
 from randpos.errors import UserError
 from randpos.huggingface import PositionsCollator, randomize_positions
+from tests.huggingface.tiny import PAD, tiny, tokens
 
 
 def rows(count: int, length: int) -> list[dict]:

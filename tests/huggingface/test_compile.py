@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 import torch
-from tiny import fresh, tokens
 
 from randpos.huggingface import randomize_positions
+from tests.huggingface.tiny import fresh, tokens
 
 # Dynamo looks at .grad of tensors between its graphs; the warning is its own.
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor:UserWarning")

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from tiny import ENCODERS, PAD, TABLE, tiny, tokens, watched
 
 from randpos.huggingface import check, families, randomize_positions
+from tests.huggingface.tiny import ENCODERS, PAD, TABLE, tiny, tokens, watched
 
 DECODERS = [name for name in families() if name not in ENCODERS]
 CACHING = [name for name in DECODERS if name != "openai-gpt"]

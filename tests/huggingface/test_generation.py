@@ -4,12 +4,12 @@ import itertools
 
 import pytest
 import torch
-from tiny import PAD, TABLE, fresh, tiny, tokens, watched
 from transformers import GenerationConfig, StaticCache
 
 from randpos.errors import UserError
 from randpos.huggingface import randomize_positions
 from randpos.huggingface.draws import Per
+from tests.huggingface.tiny import PAD, TABLE, fresh, tiny, tokens, watched
 
 WAYS = {
     "greedy": {"do_sample": False},

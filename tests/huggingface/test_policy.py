@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
-from tiny import PAD, fresh, tiny, tokens, watched
 from torch.utils.checkpoint import checkpoint
 
 from randpos.errors import UserError
 from randpos.huggingface import randomize_positions, restore_positions
 from randpos.huggingface.draws import Draw, Law
+from tests.huggingface.tiny import PAD, fresh, tiny, tokens, watched
 
 
 @pytest.mark.parametrize("training", [True, False])

@@ -6,11 +6,11 @@ import sys
 import pytest
 import torch
 import transformers
-from tiny import ENCODERS, fresh, tiny, tokens
 
 from randpos.errors import UserError
 from randpos.huggingface import Family, check, families, randomize_positions, register
 from randpos.huggingface.families import _FAMILIES
+from tests.huggingface.tiny import ENCODERS, fresh, tiny, tokens
 
 SMALL = {"vocab_size": 9, "d_model": 8, "hidden_size": 8, "n_embd": 8}
 REFUSED = {

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from tiny import PAD, TABLE, fresh, tiny, tokens, watched
 
 from randpos.errors import UserError
 from randpos.huggingface import check, randomize_positions, resize_position_table
+from tests.huggingface.tiny import PAD, TABLE, fresh, tiny, tokens, watched
 
 # Positions that the table of the tiny model holds: RoBERTa numbers from padding_idx + 1 = 2.
 CAPACITY = {"gpt2": TABLE, "bert": TABLE, "distilbert": TABLE, "opt": TABLE,

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from tiny import fresh, tokens, watched
 from transformers import Trainer, TrainingArguments, default_data_collator
 
 from randpos.huggingface import PositionsCollator, randomize_positions
+from tests.huggingface.tiny import fresh, tokens, watched
 
 
 def trainer(model, tmp_path, collator=default_data_collator, **arguments) -> Trainer:

@@ -10,6 +10,39 @@ except ImportError:
 
     raise MissingExtraError("randpos.torch", "PyTorch", "torch") from None
 
+from randpos.torch.encodings import (
+    FIRE,
+    KERPLE,
+    T5,
+    ALiBi,
+    Encoding,
+    Geometric,
+    Learned,
+    Relative,
+    RoPE,
+    SinCos,
+    apply_rope,
+)
+from randpos.torch.loading import load_encoder
+from randpos.torch.model import Encoder
+from randpos.torch.offsets import offsets_from_distances
 from randpos.torch.positions import sample_positions, sample_skipwise
 
-__all__ = ["sample_positions", "sample_skipwise"]
+__all__ = [
+    "FIRE",
+    "KERPLE",
+    "T5",
+    "ALiBi",
+    "Encoder",
+    "Encoding",
+    "Geometric",
+    "Learned",
+    "Relative",
+    "RoPE",
+    "SinCos",
+    "apply_rope",
+    "load_encoder",
+    "offsets_from_distances",
+    "sample_positions",
+    "sample_skipwise",
+]

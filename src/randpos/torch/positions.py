@@ -1,10 +1,10 @@
 """Randomized positions (section 3 of the paper) for PyTorch; the law of `randpos.positions`."""
 
-from jaxtyping import Int64
-
 import torch
-from randpos.numpy import check_chunks, check_fits
+from jaxtyping import Int64
 from torch import Tensor
+
+from randpos.numpy import check_chunks, check_fits
 
 
 def sample_positions(

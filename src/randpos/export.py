@@ -1,0 +1,94 @@
+"""Trained encoders as safetensors files that PyTorch reads. Writing one does not need PyTorch.
+
+The names and the layout of the arrays are those of `randpos.torch.Encoder.state_dict()`; what is
+needed to build that encoder stands in the header of the file.
+"""
+
+import dataclasses
+import json
+from os import PathLike
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array
+from safetensors.numpy import save_file
+
+from randpos.encodings import Encoding, Geometric
+from randpos.layers import LayerNorm, Linear
+from randpos.model import Block, Encoder
+
+HEADER = "randpos"
+"""The key of the header under which the sizes stand, as JSON."""
+
+
+def export_torch(model: Encoder, path: str | PathLike[str]) -> None:
+    """Writes an encoder to a file that `randpos.torch.load_encoder` reads.
+
+    Args:
+        model: The encoder, with the parameters of one run.
+        path: The file to write, by custom with the ending `.safetensors`.
+    """
+    arrays = torch_arrays(model)
+    save_file(arrays, path, metadata={HEADER: json.dumps(describe(model))})
+
+
+def describe(model: Encoder) -> dict[str, object]:
+    """Returns the sizes of an encoder and the name of its encoding, as JSON holds them."""
+    encoding = model.encoding
+    options = {"normalise": encoding.normalise} if isinstance(encoding, Geometric) else {}
+    return {
+        "vocabulary": model.embedding.shape[0],
+        "classes": model.head.weight.shape[1],
+        "architecture": dataclasses.asdict(model.architecture),
+        "encoding": encoding.name,
+        "positions": encoding.shape.positions,
+        "options": options,
+    }
+
+
+def torch_arrays(model: Encoder) -> dict[str, np.ndarray]:
+    """Returns the parameters under the names that they have in PyTorch."""
+    arrays: dict[str, np.ndarray] = {"embedding": np.asarray(model.embedding)}
+    for number, block in enumerate(model.blocks):
+        arrays |= _block(block, f"blocks.{number}.")
+    arrays |= _linear(model.head, "head.")
+    arrays |= _encoding(model.encoding)
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+def _block(block: Block, prefix: str) -> dict[str, np.ndarray]:
+    arrays: dict[str, np.ndarray] = {}
+    for field in dataclasses.fields(block):
+        part = getattr(block, field.name)
+        if isinstance(part, Linear):
+            arrays |= _linear(part, f"{prefix}{field.name}.")
+        elif isinstance(part, LayerNorm):
+            arrays[f"{prefix}{field.name}.weight"] = np.asarray(part.scale)
+            arrays[f"{prefix}{field.name}.bias"] = np.asarray(part.offset)
+    return arrays
+
+
+def _linear(linear: Linear, prefix: str) -> dict[str, np.ndarray]:
+    """PyTorch keeps the matrix of a linear map transposed."""
+    arrays = {f"{prefix}weight": np.asarray(linear.weight).T}
+    if linear.bias is not None:
+        arrays[f"{prefix}bias"] = np.asarray(linear.bias)
+    return arrays
+
+
+def _encoding(encoding: Encoding) -> dict[str, np.ndarray]:
+    """Parameters with a leading axis `layer` are dealt out to a module per layer."""
+    arrays: dict[str, np.ndarray] = {}
+    for field in dataclasses.fields(encoding):
+        value = getattr(encoding, field.name)
+        if not eqx.is_array(value):
+            continue
+        if _is_per_layer(field.type):
+            arrays |= {f"encodings.{i}.{field.name}": np.asarray(x) for i, x in enumerate(value)}
+        else:
+            arrays[f"encodings.0.{field.name}"] = np.asarray(value)
+    return arrays
+
+
+def _is_per_layer(annotation: type[Array] | object) -> bool:
+    return getattr(annotation, "dim_str", "").split()[:1] == ["layer"]

@@ -1,0 +1,127 @@
+"""The paper's encoder in PyTorch, for weights that were trained with randpos (section A)."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from randpos.torch.encodings.base import Encoding, Mask
+
+Layers = Tensor | Sequence[Tensor]
+
+
+class Block(nn.Module):
+    """Attention and feed-forward, each with dropout, a residual connection and a LayerNorm."""
+
+    def __init__(self, dim: int, heads: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value, self.output = (
+            nn.Linear(dim, dim, bias=False) for _ in range(4)
+        )
+        self.attention_norm = nn.LayerNorm(dim, eps=1e-5)
+        self.expand = nn.Linear(dim, hidden)
+        self.contract = nn.Linear(hidden, dim)
+        self.feed_forward_norm = nn.LayerNorm(dim, eps=1e-5)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch time dim"],
+        encoding: Encoding,
+        positions: Tensor,
+        offsets: Tensor | None,
+        mask: Mask | None,
+    ) -> Float[Tensor, "batch time dim"]:
+        """Applies the block with one layer's encoding."""
+        q, k, v = (
+            y.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for y in (self.query(x), self.key(x), self.value(x))
+        )
+        attended = encoding(q, k, v, positions, mask=mask, offsets=offsets, x=x)
+        joined = self.output(attended.transpose(1, 2).flatten(-2))
+        x = self.attention_norm(x + self.dropout(joined))
+        fed = self.contract(torch.relu(self.expand(x)))
+        return self.feed_forward_norm(x + self.dropout(fed))
+
+
+class Encoder(nn.Module):
+    """Token embedding, an encoding, blocks and an output head: `randpos.Encoder` in PyTorch.
+
+    Args:
+        vocabulary: Number of different tokens, the reserved ones included.
+        classes: Number of output classes.
+        encodings: One encoding for all layers, or as many as there are layers.
+        layers: Number of blocks.
+        heads: Attention heads per block.
+        dim: Width of the model.
+        hidden: Width of the feed-forward layers.
+        dropout: Probability of dropping an activation in training.
+        causal: Attend only to tokens at or before the query.
+
+    Example:
+        >>> from randpos.torch import RoPE, sample_positions
+        >>> model = Encoder(vocabulary=4, classes=2, encodings=[RoPE()])
+        >>> model(torch.zeros(3, 10, dtype=torch.long), sample_positions(0, 10)).shape
+        torch.Size([3, 10, 2])
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        classes: int,
+        encodings: Sequence[Encoding],
+        *,
+        layers: int = 5,
+        heads: int = 8,
+        dim: int = 64,
+        hidden: int = 256,
+        dropout: float = 0.1,
+        causal: bool = False,
+    ) -> None:
+        super().__init__()
+        start = nn.init.trunc_normal_(torch.empty(vocabulary, dim), std=0.02, a=-0.04, b=0.04)
+        self.embedding = nn.Parameter(start)
+        self.encodings = nn.ModuleList(encodings)
+        self.blocks = nn.ModuleList(Block(dim, heads, hidden, dropout) for _ in range(layers))
+        self.head = nn.Linear(dim, classes)
+        self.dropout = nn.Dropout(dropout if encodings[0].additive else 0.0)
+        self.causal = causal
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "batch time"],
+        positions: Layers,
+        *,
+        offsets: Layers | None = None,
+        mask: Bool[Tensor, "#batch time"] | None = None,
+    ) -> Float[Tensor, "batch time classes"]:
+        """Returns the logits of all tokens.
+
+        Args:
+            tokens: Token numbers.
+            positions: Where they stand, `[time]` or `[batch, time]`; a sequence gives every layer
+                its own.
+            offsets: Distances between them, where they are not differences of the positions.
+            mask: Which tokens are real; by default all.
+        """
+        count = len(self.blocks)
+        places = [positions] * count if isinstance(positions, Tensor) else positions
+        apart = [offsets] * count if offsets is None or isinstance(offsets, Tensor) else offsets
+        encodings = [self.encodings[layer % len(self.encodings)] for layer in range(count)]
+        x = self.embedding[tokens] * self.embedding.shape[1] ** 0.5
+        x = self.dropout(encodings[0].embed(x, places[0]))  # type: ignore[operator]
+        allowed = self._allowed(tokens, mask)
+        for layer, block in enumerate(self.blocks):
+            x = block(x, encodings[layer], places[layer], apart[layer], allowed)
+        return self.head(x)
+
+    def _allowed(self, tokens: Tensor, mask: Tensor | None) -> Mask | None:
+        """Says which keys each query may attend to."""
+        time = tokens.shape[1]
+        allowed = None if mask is None else mask[:, None, None, :]
+        if self.causal:
+            earlier = torch.ones(time, time, dtype=torch.bool, device=tokens.device).tril()
+            allowed = earlier[None, None] if allowed is None else allowed & earlier
+        return allowed
