@@ -5,13 +5,15 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
+import equinox as eqx
 import jax
 from jaxtyping import Array, Key
 
 from randpos.combinations import Combination, get_combination
+from randpos.encodings import Encoding, Shape
 from randpos.errors import UserError
 from randpos.lengths import Schedule
 from randpos.model import Architecture, Encoder
@@ -96,8 +98,7 @@ class Experiment:
                 self.longest,
                 f"{self.task} at length {self.test_length}",
             )
-        # Builds without computing, so that an impossible model is refused here.
-        jax.eval_shape(self.build, jax.random.key(0))
+        _check_encoding(self.combination.encoding, self._shape)
 
     @cached_property
     def problem(self) -> Task:
@@ -122,11 +123,14 @@ class Experiment:
         """The number of tokens of the longest sequence that is ever evaluated."""
         return int(total_length(self.problem, self.test_length))
 
+    @property
+    def _shape(self) -> Shape:
+        return self.model.shape(self.scheme.largest or self.longest)
+
     def build(self, key: Key[Array, ""]) -> Encoder:
         """Makes the untrained model."""
         to_encoding, to_model = jax.random.split(key)
-        shape = self.model.shape(self.scheme.largest or self.longest)
-        encoding = self.combination.encoding(shape, key=to_encoding)
+        encoding = self.combination.encoding(self._shape, key=to_encoding)
         task = self.problem
         return Encoder(vocabulary(task), task.classes, encoding, self.model, key=to_model)
 
@@ -150,6 +154,12 @@ class Experiment:
         data["encoding"] = self.combination.name
         text = json.dumps(data, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=256)
+def _check_encoding(encoding: type[Encoding], shape: Shape) -> None:
+    """Builds the encoding without computing, so that an impossible one is refused at once."""
+    eqx.filter_eval_shape(encoding, shape, key=jax.random.key(0))
 
 
 def _check_seed(name: str, seed: int) -> None:

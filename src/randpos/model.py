@@ -169,6 +169,7 @@ class Encoder(eqx.Module):
         mask: Bool[Array, "#batch time"] | None = None,
         outputs: tuple[Length, int] | None = None,
         key: Key[Array, ""] | None = None,
+        pieces: int = 1,
     ) -> Float[Array, "batch output classes"]:
         """Returns the logits of all tokens, or of those that `outputs` selects.
 
@@ -179,9 +180,10 @@ class Encoder(eqx.Module):
             outputs: The first token (it may be traced) and the number of tokens whose logits are
                 wanted. The last block then works on those tokens only.
             key: Source of dropout; without one, as in evaluation, there is none.
+            pieces: In how many equal pieces each block computes the batch, to bound the memory.
         """
         views = self.view(positions, mask=mask, outputs=outputs)
-        return self.logits(tokens, positions, views, outputs=outputs, key=key)
+        return self.logits(tokens, positions, views, outputs=outputs, key=key, pieces=pieces)
 
     def view(
         self,
@@ -196,7 +198,7 @@ class Encoder(eqx.Module):
         """
         layers = self.architecture.layers
         per_layer = [positions] * layers if isinstance(positions, Positions) else list(positions)
-        first = [0] * layers
+        first: list[Length] = [0] * layers
         if outputs is not None:
             per_layer[-1], first[-1] = per_layer[-1].rows(*outputs), outputs[0]
         views: list[View] = []
@@ -218,18 +220,29 @@ class Encoder(eqx.Module):
         outputs: tuple[Length, int] | None = None,
         key: Key[Array, ""] | None = None,
         first: Length = 0,
+        pieces: int = 1,
     ) -> Float[Array, "batch output classes"]:
         """Finishes a call from prepared views; `first` numbers the first example for dropout."""
         layers = self.architecture.layers
         keys = (None,) * (1 + layers) if key is None else jax.random.split(key, 1 + layers)
         x = self._embed(tokens, positions, keys[-1], first)
-        for layer, (block, view) in enumerate(zip(self.blocks, views, strict=True)):
-            context = x
+
+        def apply(layer: int, x: Float[Array, "piece time dim"], first: Length):
+            block, context = self.blocks[layer], x
             if outputs is not None and layer == layers - 1:
                 x = jax.lax.dynamic_slice_in_dim(x, *outputs, axis=1)
             q, k, v = block.heads(x, context)
-            attended = self.encoding.attend(x, q, k, v, view, layer)
-            x = block.finish(x, attended, keys[layer], first)
+            attended = self.encoding.attend(x, q, k, v, views[layer], layer)
+            return block.finish(x, attended, keys[layer], first)
+
+        for layer in range(layers):
+            if pieces == 1:
+                x = apply(layer, x, first)
+            else:
+                size = len(x) // pieces
+                cut = (x.reshape(pieces, size, *x.shape[1:]), first + size * jnp.arange(pieces))
+                x = jax.lax.map(lambda piece, layer=layer: apply(layer, *piece), cut)
+                x = x.reshape(-1, *x.shape[2:])
         return self.head(x)
 
     def trace(

@@ -18,11 +18,11 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from randpos.config import Experiment
 from randpos.lengths import buckets
 from randpos.model import Encoder
-from randpos.sequences import assemble, total_length
+from randpos.sequences import assemble
 
 BUCKETS = 5
-CHUNK = 100
-"""Steps per call of the compiled program, and per recorded value of loss and accuracy."""
+STRIDE = 20
+"""Steps per call of the compiled program."""
 
 
 class State(NamedTuple):
@@ -40,10 +40,10 @@ class Member(NamedTuple):
 
 
 class Metrics(NamedTuple):
-    """Loss and accuracy of each step of a chunk; zero for steps not taken."""
+    """Loss and accuracy of each step of a call; zero for steps not taken."""
 
-    loss: Float[Array, " chunk"]
-    accuracy: Float[Array, " chunk"]
+    loss: Float[Array, " stride"]
+    accuracy: Float[Array, " stride"]
 
 
 class Engine(NamedTuple):
@@ -52,7 +52,9 @@ class Engine(NamedTuple):
     start: Callable[[Member], State]
     """Initialises a member."""
     advance: Callable[[State, Member, Int[Array, ""], Int[Array, ""]], tuple[State, Metrics]]
-    """Takes the steps from the first to before the second number, at most `CHUNK`."""
+    """Takes the steps from the first to before the second number, at most `STRIDE`."""
+    together: Callable[[State, Member, Int[Array, ""], Int[Array, ""]], tuple[State, Metrics]]
+    """The same for many members at once, stacked along a leading axis."""
 
 
 def member(experiment: Experiment) -> Member:
@@ -97,10 +99,11 @@ def make_engine(experiment: Experiment) -> Engine:
             )
             return state, metrics
 
-        empty = Metrics(jnp.zeros(CHUNK), jnp.zeros(CHUNK))
+        empty = Metrics(jnp.zeros(STRIDE), jnp.zeros(STRIDE))
         return jax.lax.fori_loop(first, last, body, (state, empty))
 
-    return Engine(jax.jit(start), jax.jit(advance, donate_argnums=0))
+    together = jax.vmap(advance, in_axes=(0, 0, None, None))
+    return Engine(jax.jit(start), jax.jit(advance), jax.jit(together))
 
 
 def gradients(

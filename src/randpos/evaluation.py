@@ -1,0 +1,144 @@
+"""Evaluation: accuracy at every length, far beyond the training lengths, and the score.
+
+Each length is tested on one batch with one draw of positions (randomized at test time too). Lengths
+are padded to a few static sizes; a batch is computed in pieces that bound the memory.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, PyTree
+
+from randpos.config import Experiment
+from randpos.model import Encoder
+from randpos.sequences import assemble, total_length
+
+BUDGET = 2**28
+"""Bytes that one piece's attention logits may take."""
+
+
+class Accuracy(NamedTuple):
+    """How well one length is solved."""
+
+    length: int
+    accuracy: float
+    """Share of the counted output tokens that are right."""
+    whole: float
+    """Share of the sequences whose counted tokens are all right."""
+
+
+def tested_lengths(experiment: Experiment) -> list[int]:
+    """Returns the lengths to test: every `stride`-th within and beyond training, and both ends.
+
+    >>> from randpos.config import Evaluation
+    >>> tested_lengths(Experiment(test_length=60, evaluation=Evaluation(stride=10)))
+    [1, 10, 20, 30, 40, 41, 50, 60]
+    """
+    seen, longest = experiment.lengths.maximum, experiment.test_length
+    every = experiment.evaluation.stride
+    grid = range(every, longest + 1, every)
+    return sorted({1, seen, longest, *([seen + 1] if longest > seen else []), *grid})
+
+
+def score(accuracies: Sequence[Accuracy], training_length: int) -> float | None:
+    """Returns the mean accuracy over the lengths beyond training, N+1..M: the paper's score.
+
+    Lengths that were skipped are interpolated, so that a coarse evaluation weighs all lengths
+    alike; over all lengths this is the plain mean. None if no such length was tested.
+    """
+    return _mean([a for a in accuracies if a.length > training_length])
+
+
+def in_domain(accuracies: Sequence[Accuracy], training_length: int) -> float | None:
+    """Returns the mean accuracy over the training lengths 1..N."""
+    return _mean([a for a in accuracies if a.length <= training_length])
+
+
+def _mean(accuracies: Sequence[Accuracy]) -> float | None:
+    if not accuracies:
+        return None
+    ordered = sorted(accuracies)
+    total, count = ordered[0].accuracy, 1
+    for left, right in itertools.pairwise(ordered):
+        step = right.length - left.length
+        slope = (right.accuracy - left.accuracy) / step
+        total += sum(left.accuracy + slope * i for i in range(1, step + 1))
+        count += step
+    return total / count
+
+
+def sizes(experiment: Experiment) -> list[int]:
+    """Returns the static lengths that tested lengths are padded to: finer where they are short."""
+    steps, size = [], float(experiment.lengths.maximum)
+    while size < experiment.test_length:
+        steps.append(int(size))
+        size = min(size * 1.5, size + 100)
+    return [*steps, experiment.test_length]
+
+
+def piece_count(experiment: Experiment, size: int) -> int:
+    """Returns in how many pieces a batch is computed so that a piece's logits fit the budget."""
+    time = int(total_length(experiment.problem, size))
+    example = 4 * experiment.model.heads * time * time
+    return -(-experiment.evaluation.batch // max(1, BUDGET // example))
+
+
+Program = Callable[[PyTree, Int[Array, ""]], tuple[Array, Array]]
+
+
+def make_program(experiment: Experiment, size: int) -> Program:
+    """Builds the program that tests parameters at any length up to `size`."""
+    skeleton = eqx.filter_eval_shape(experiment.build, jax.random.key(0))
+    static = eqx.partition(skeleton, eqx.is_array_like)[1]
+    task, options = experiment.problem, experiment.evaluation
+    pieces = piece_count(experiment, size)
+    # Rounded up to whole pieces; the surplus examples are not counted.
+    examples = -(-options.batch // pieces) * pieces
+
+    def program(parameters, length):
+        key = jax.random.fold_in(jax.random.key(options.seed), length)
+        to_batch, to_positions = jax.random.split(key)
+        batch = task.sample(to_batch, length, examples, size)
+        sequences = assemble(task, batch, length)
+        where = experiment.scheme.draws(
+            to_positions, sequences.length, sequences.tokens.shape[1], experiment.model.layers
+        )
+        model: Encoder = eqx.combine(parameters, static)
+        logits = model(
+            sequences.tokens,
+            where,
+            mask=sequences.mask,
+            outputs=sequences.outputs,
+            pieces=pieces,
+        )
+        counted = batch.counted & (jnp.arange(examples) < options.batch)[:, None]
+        right = (jnp.argmax(logits, axis=-1) == batch.outputs) & counted
+        whole = jnp.all(right | ~counted, axis=-1) & (jnp.arange(examples) < options.batch)
+        return jnp.sum(right) / jnp.sum(counted), jnp.sum(whole) / options.batch
+
+    return jax.jit(program)
+
+
+def evaluate(
+    experiment: Experiment, parameters: PyTree, lengths: Sequence[int] | None = None
+) -> Iterator[Accuracy]:
+    """Tests parameters at each length, shortest first.
+
+    Args:
+        experiment: What was trained, and how it is tested.
+        parameters: The trained parameters.
+        lengths: Which lengths; by default those that the experiment says.
+    """
+    lengths = tested_lengths(experiment) if lengths is None else sorted(lengths)
+    bounds = sizes(experiment)
+    size, program = 0, None
+    for length in lengths:
+        if length > size or program is None:
+            size = next(bound for bound in bounds if bound >= length)
+            program = make_program(experiment, size)
+        accuracy, whole = program(parameters, jnp.asarray(length, jnp.int32))
+        yield Accuracy(length, float(accuracy), float(whole))

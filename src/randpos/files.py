@@ -1,0 +1,70 @@
+"""Writing files so that a reader never meets half of one, whatever is killed when."""
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from randpos.errors import UserError
+
+TEMPORARY = ".partial-"
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turns a failure of the file system into a sentence that names the file."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(f"{path} cannot be used: {reason}.") from error
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Writes a whole file or none: to a temporary file, synced, then renamed over the old one."""
+    with explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=TEMPORARY, dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes a rename in the folder survive a power failure."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sweep_temporaries(folder: Path) -> None:
+    """Removes what killed writers left behind; call it only while holding the run's lock."""
+    for path in folder.rglob(f"{TEMPORARY}*"):
+        path.unlink(missing_ok=True)
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Writes plain data as JSON, atomically."""
+    write_atomic(path, (json.dumps(data, indent=1, sort_keys=True) + "\n").encode())
+
+
+def read_json(path: Path) -> Any:
+    """Reads JSON; a file that is missing or damaged is a `UserError` that names it."""
+    try:
+        with explained(path):
+            return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is damaged: it is not valid JSON ({error}).") from error

@@ -1,0 +1,48 @@
+"""Accuracies per length in Parquet: one file per run and way of testing it."""
+
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import polars as pl
+
+from randpos.config import Experiment
+from randpos.errors import UserError
+from randpos.evaluation import Accuracy
+from randpos.files import write_atomic
+
+SCHEMA = {"length": pl.Int32, "accuracy": pl.Float64, "whole": pl.Float64}
+
+
+def accuracies_path(folder: Path, experiment: Experiment) -> Path:
+    """Returns the file of a run's accuracies under its options of evaluation.
+
+    The stride is no part of the name: a denser evaluation adds lengths to the same file.
+    """
+    options = asdict(experiment.evaluation)
+    del options["stride"]
+    text = json.dumps(options, sort_keys=True)
+    name = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return folder / "evaluation" / f"batch{experiment.evaluation.batch}-{name}.parquet"
+
+
+def read_accuracies(folder: Path, experiment: Experiment) -> list[Accuracy]:
+    """Reads the accuracies that are there, by length; an empty list if there are none."""
+    path = accuracies_path(folder, experiment)
+    if not path.exists():
+        return []
+    try:
+        table = pl.read_parquet(path, schema=SCHEMA)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise UserError(f"{path} is damaged; remove it to evaluate again ({error}).") from error
+    return sorted(Accuracy(*row) for row in table.iter_rows())
+
+
+def write_accuracies(folder: Path, experiment: Experiment, rows: Sequence[Accuracy]) -> None:
+    """Writes all accuracies of a run, atomically."""
+    buffer = io.BytesIO()
+    pl.DataFrame(rows, schema=SCHEMA, orient="row").write_parquet(buffer)
+    write_atomic(accuracies_path(folder, experiment), buffer.getvalue())

@@ -1,0 +1,150 @@
+"""Runs: training on the host's side, from a store and into it, and what to do with the result.
+
+>>> import randpos, tempfile
+>>> experiment = randpos.preset("smoke")
+>>> with tempfile.TemporaryDirectory() as folder:
+...     run = randpos.train(experiment, seeds=[0, 1], store=folder)
+...     curves = run.evaluate()
+...     model = run.model(member=1)
+>>> [len(curve) for curve in curves]
+[5, 5]
+"""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+
+from randpos import checkpoints
+from randpos.config import Evaluation, Experiment
+from randpos.errors import UserError
+from randpos.evaluation import Accuracy, evaluate, in_domain, score, tested_lengths
+from randpos.model import Encoder
+from randpos.results import read_accuracies, write_accuracies
+from randpos.store import RunFolder, Store
+from randpos.tracking import Name as TrackerName
+from randpos.trainer import Progress, Strategy, advance_all, enrol
+from randpos.training import make_engine
+
+
+@dataclass(frozen=True)
+class Run:
+    """The trained members of an ensemble, as they lie in the store."""
+
+    folders: tuple[RunFolder, ...]
+
+    def experiment(self, member: int = 0) -> Experiment:
+        """Returns what a member was trained on."""
+        return self.folders[member].experiment()
+
+    def model(self, member: int = 0) -> Encoder:
+        """Returns the trained model of a member."""
+        experiment = self.experiment(member)
+        skeleton = eqx.filter_eval_shape(experiment.build, jax.random.key(0))
+        arrays, static = eqx.partition(skeleton, eqx.is_array_like)
+        return eqx.combine(checkpoints.load_arrays(self.folders[member].parameters, arrays), static)
+
+    def metrics(self, member: int = 0) -> list[dict[str, Any]]:
+        """Returns step, loss and accuracy, one row per chunk of steps."""
+        return self.folders[member].lines("metrics.jsonl")
+
+    def evaluate(
+        self,
+        evaluation: Evaluation | None = None,
+        report: Callable[[int, Accuracy], None] | None = None,
+    ) -> list[list[Accuracy]]:
+        """Tests every member at every length that is not yet in the store.
+
+        Args:
+            evaluation: How densely; by default as the experiment says.
+            report: Called with the member and each new accuracy.
+
+        Returns:
+            For each member, its accuracies by length.
+        """
+        curves = []
+        for number, folder in enumerate(self.folders):
+            experiment = folder.experiment()
+            if evaluation is not None:
+                experiment = dataclasses.replace(experiment, evaluation=evaluation)
+            done = {a.length: a for a in read_accuracies(folder.path, experiment)}
+            missing = [n for n in tested_lengths(experiment) if n not in done]
+            parameters = eqx.filter(self.model(number), eqx.is_array) if missing else None
+            for accuracy in evaluate(experiment, parameters, missing):
+                done[accuracy.length] = accuracy
+                write_accuracies(folder.path, experiment, sorted(done.values()))
+                if report is not None:
+                    report(number, accuracy)
+            curves.append([done[n] for n in tested_lengths(experiment)])
+        return curves
+
+    def score(self, member: int = 0) -> float | None:
+        """Returns the mean accuracy beyond the training lengths, if it has been evaluated."""
+        experiment = self.experiment(member)
+        found = read_accuracies(self.folders[member].path, experiment)
+        return score(found, experiment.lengths.maximum)
+
+    def in_domain(self, member: int = 0) -> float | None:
+        """Returns the mean accuracy over the training lengths, if it has been evaluated."""
+        experiment = self.experiment(member)
+        found = read_accuracies(self.folders[member].path, experiment)
+        return in_domain(found, experiment.lengths.maximum)
+
+
+def train(
+    experiment: Experiment,
+    *,
+    seeds: Sequence[int] | None = None,
+    rates: Sequence[float] | None = None,
+    store: str | Path = "runs",
+    report: Callable[[Progress], None] | None = None,
+    save_every: float = 60.0,
+    track: Sequence[TrackerName] = (),
+    strategy: Strategy | None = None,
+) -> Run:
+    """Trains an experiment, or an ensemble of it, continuing where an earlier call was stopped.
+
+    Args:
+        experiment: What to train.
+        seeds: Train one member per seed; by default only the experiment's.
+        rates: Train each seed with each of these learning rates.
+        store: Folder that the runs are kept in.
+        report: Called with each member's progress after every chunk of steps.
+        save_every: Seconds between two checkpoints of a member.
+        track: Trackers that metrics are sent to as well.
+        strategy: Advance members one after the other (`map`, the default on a CPU, where it is as
+            fast and bit-identical to training alone) or together (`vmap`, the default elsewhere).
+
+    Returns:
+        The members in the order of seeds, then rates.
+    """
+    members = [
+        dataclasses.replace(experiment, seed=seed, learning_rate=rate)
+        for seed in (seeds if seeds is not None else [experiment.seed])
+        for rate in (rates if rates is not None else [experiment.learning_rate])
+    ]
+    if len({one.digest for one in members}) < len(members):
+        raise UserError("seeds and rates must not repeat: two members would be the same run.")
+    engine = make_engine(experiment)
+    folders = tuple(Store(Path(store)).run(one) for one in members)
+    locks, trainees = [], []
+    try:
+        for number, (one, folder) in enumerate(zip(members, folders, strict=True)):
+            if folder.result() is not None:
+                continue
+            locks.append(folder.lock())
+            folder.create(one)
+            trainees.append(enrol(engine, number, one, folder, track))
+        advance_all(engine, trainees, report=report, save_every=save_every, strategy=strategy)
+    finally:
+        for trainee in trainees:
+            trainee.writer.close()
+            for tracker in trainee.trackers:
+                tracker.close()
+        for lock in locks:
+            lock.release()
+    return Run(folders)

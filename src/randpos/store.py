@@ -1,0 +1,178 @@
+"""Run directories: one folder per run, named by the digest of its experiment.
+
+<store>/<digest>/config.json           the experiment
+                 environment.json      versions and device
+                 checkpoints/          to continue from; gone once the run is complete
+                 metrics.jsonl         loss and accuracy, one line per chunk of steps
+                 timing.jsonl          seconds of training so far, likewise
+                 model.safetensors     the trained parameters
+                 result.json           how the run ended; written last
+                 evaluation/           accuracy per length, one Parquet file per way of testing
+"""
+
+import fcntl
+import importlib.metadata
+import json
+import os
+import platform
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from randpos.config import Experiment
+from randpos.errors import UserError
+from randpos.files import explained, read_json, sweep_temporaries, write_atomic, write_json
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The files of one run."""
+
+    path: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where checkpoints are kept while the run is under way."""
+        return self.path / "checkpoints"
+
+    @property
+    def parameters(self) -> Path:
+        """The trained parameters."""
+        return self.path / "model.safetensors"
+
+    def experiment(self) -> Experiment:
+        """Reads the run's experiment, refusing a format newer than this program knows."""
+        if not (self.path / "config.json").is_file():
+            raise UserError(f"{self.path} is not a run: it has no config.json.")
+        data = read_json(self.path / "config.json")
+        if not isinstance(data, dict) or not isinstance(data.get("format"), int):
+            raise UserError(f"{self.path / 'config.json'} is damaged: it names no format.")
+        if data["format"] > FORMAT:
+            raise UserError(
+                f"{self.path} was written in format {data['format']}, but this version of randpos "
+                f"reads up to {FORMAT}; install a newer randpos."
+            )
+        return Experiment.from_dict(data.get("experiment"))  # type: ignore[arg-type]
+
+    def create(self, experiment: Experiment) -> None:
+        """Writes the experiment and the environment, unless they are there."""
+        if not (self.path / "config.json").exists():
+            write_json(self.path / "environment.json", environment())
+            data = {
+                "format": FORMAT,
+                "digest": experiment.digest,
+                "experiment": experiment.to_dict(),
+            }
+            write_json(self.path / "config.json", data)
+
+    def result(self) -> dict[str, Any] | None:
+        """Returns how the run ended, or None if it has not."""
+        path = self.path / "result.json"
+        return read_json(path) if path.exists() else None
+
+    def finish(self, result: dict[str, Any]) -> None:
+        """Records how the run ended; from now on it is never trained again."""
+        write_json(self.path / "result.json", result)
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        """Reads a file of JSON lines, up to the first line that a killed writer left unfinished."""
+        path = self.path / name
+        rows: list[dict[str, Any]] = []
+        if path.exists():
+            with explained(path):
+                text = path.read_text(errors="replace")
+            for line in text.splitlines():
+                try:
+                    row = json.loads(line)
+                except ValueError:
+                    break
+                if not isinstance(row, dict):
+                    break
+                rows.append(row)
+        return rows
+
+    def append(self, name: str, row: dict[str, Any]) -> None:
+        """Adds one JSON line."""
+        path = self.path / name
+        with explained(path), path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def rewind(self, name: str, step: int) -> None:
+        """Drops the lines of steps after `step`: a resumed run writes them again."""
+        kept = [row for row in self.lines(name) if row.get("step", step + 1) <= step]
+        write_atomic(self.path / name, "".join(json.dumps(r) + "\n" for r in kept).encode())
+
+    def lock(self) -> "Lock":
+        """Claims the run for this process; a second process is refused."""
+        return Lock(self.path)
+
+
+class Lock:
+    """A run claimed by one process, until it is released or the process ends."""
+
+    def __init__(self, folder: Path) -> None:
+        with explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            self.handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            owner = os.read(self.handle, 32).decode(errors="replace").strip() or "unknown"
+            os.close(self.handle)
+            raise UserError(
+                f"{folder} is being trained by another process ({owner}); wait for it or stop it."
+            ) from error
+        os.ftruncate(self.handle, 0)
+        os.pwrite(self.handle, f"{os.getpid()}\n".encode(), 0)
+        sweep_temporaries(folder)
+
+    def release(self) -> None:
+        """Gives the run free."""
+        os.close(self.handle)
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of runs."""
+
+    path: Path
+
+    def run(self, experiment: Experiment) -> RunFolder:
+        """Returns the folder of an experiment's run, whether it exists or not."""
+        return RunFolder(self.path / experiment.digest)
+
+    def runs(self) -> Iterable[RunFolder]:
+        """Lists the runs that are there."""
+        if self.path.is_dir():
+            for folder in sorted(self.path.iterdir()):
+                if (folder / "config.json").is_file():
+                    yield RunFolder(folder)
+
+    def find(self, name: str) -> RunFolder:
+        """Returns the run whose path or unique beginning of a digest is `name`."""
+        if (Path(name) / "config.json").is_file():
+            return RunFolder(Path(name))
+        found = [run for run in self.runs() if run.path.name.startswith(name)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UserError(f"{name!r} fits {len(found)} runs in {self.path}; give more digits.")
+        raise UserError(f"There is no run {name!r}: neither a folder nor a digest in {self.path}.")
+
+
+def environment() -> dict[str, Any]:
+    """Returns what the run was computed with."""
+    packages = ("randpos", "jax", "jaxlib", "equinox", "optax", "numpy")
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(terse=True),
+        "machine": platform.machine(),
+        "device": jax.devices()[0].device_kind,
+        "backend": jax.default_backend(),
+        "packages": {name: importlib.metadata.version(name) for name in packages},
+    }

@@ -1,0 +1,182 @@
+"""Training on the host's side: members of an ensemble, advanced, recorded and saved."""
+
+import math
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import safetensors.numpy
+from jaxtyping import Float
+
+from randpos import checkpoints
+from randpos.config import Experiment
+from randpos.files import write_atomic
+from randpos.store import RunFolder
+from randpos.tracking import TRACKERS, Tracker
+from randpos.tracking import Name as TrackerName
+from randpos.training import STRIDE, Engine, Member, State, member
+
+CHUNK = 100
+"""Steps per recorded value of loss and accuracy; checkpoints are taken between chunks."""
+
+Strategy = Literal["map", "vmap"]
+
+
+class Progress(NamedTuple):
+    """Where a member stands; reported after every chunk of steps."""
+
+    member: int
+    experiment: Experiment
+    step: int
+    loss: float
+    accuracy: float
+    seconds: float
+    """Training time of this member so far, interruptions not counted."""
+
+
+@dataclass
+class Trainee:
+    """A member under training."""
+
+    number: int
+    experiment: Experiment
+    folder: RunFolder
+    state: State
+    step: int
+    seconds: float
+    writer: checkpoints.Writer
+    trackers: list[Tracker]
+    saved: float = field(default_factory=time.monotonic)
+    result: dict[str, Any] | None = None
+    """How it ended, once it has."""
+
+    @property
+    def member(self) -> Member:
+        """Its seed and learning rate."""
+        return member(self.experiment)
+
+
+def default_strategy() -> Strategy:
+    """Returns how members of an ensemble are advanced best on this backend."""
+    return "map" if jax.default_backend() == "cpu" else "vmap"
+
+
+def enrol(
+    engine: Engine,
+    number: int,
+    experiment: Experiment,
+    folder: RunFolder,
+    track: Sequence[TrackerName] = (),
+) -> Trainee:
+    """Initialises a member, or takes it up from its newest intact checkpoint."""
+    like = jax.eval_shape(engine.start, member(experiment))
+    found = checkpoints.load_newest(folder.checkpoints, like)
+    step, state = (0, engine.start(member(experiment))) if found is None else found
+    folder.rewind("metrics.jsonl", step)
+    folder.rewind("timing.jsonl", step)
+    times = folder.lines("timing.jsonl")
+    return Trainee(
+        number=number,
+        experiment=experiment,
+        folder=folder,
+        state=state,
+        step=step,
+        seconds=float(times[-1]["seconds"]) if times else 0.0,
+        writer=checkpoints.Writer(folder.checkpoints),
+        trackers=[TRACKERS[name](experiment, folder.path) for name in track],
+    )
+
+
+def advance_all(
+    engine: Engine,
+    trainees: Sequence[Trainee],
+    *,
+    report: Callable[[Progress], None] | None = None,
+    save_every: float = 60.0,
+    strategy: Strategy | None = None,
+) -> None:
+    """Advances the members that are farthest behind, chunk by chunk, until all have ended.
+
+    Members may stand at different steps, as after an interruption.
+    """
+    strategy = strategy or default_strategy()
+    active = list(trainees)
+    try:
+        while active:
+            first = min(one.step for one in active)
+            behind = [one for one in active if one.step == first]
+            last = min(first - first % CHUNK + CHUNK, behind[0].experiment.steps)
+            for group in [behind] if strategy == "vmap" else [[one] for one in behind]:
+                found = take_steps(engine, group, first, last, report)
+                for one, metrics in zip(group, found, strict=True):
+                    record(one, metrics, first, last)
+                    if one.result is None and time.monotonic() - one.saved > save_every:
+                        one.writer.save(one.step, one.state)
+                        one.saved = time.monotonic()
+            active = [one for one in active if one.result is None]
+    except KeyboardInterrupt:
+        for one in active:
+            one.writer.save(one.step, one.state)
+        raise
+
+
+def take_steps(
+    engine: Engine,
+    group: Sequence[Trainee],
+    first: int,
+    last: int,
+    report: Callable[[Progress], None] | None,
+) -> Float[np.ndarray, "member metric step"]:
+    """Takes the steps of a chunk for all members of a group, and returns loss and accuracy."""
+    alone = len(group) == 1
+    advance = engine.advance if alone else engine.together
+    states, who = group[0].state, group[0].member
+    if not alone:
+        states = jax.tree.map(lambda *x: jnp.stack(x), *(one.state for one in group))
+        who = jax.tree.map(lambda *x: jnp.stack(x), *(one.member for one in group))
+    found = []
+    for begin in range(first, last, STRIDE):
+        end, clock = min(begin + STRIDE, last), time.perf_counter()
+        bounds = jnp.asarray(begin, jnp.int32), jnp.asarray(end, jnp.int32)
+        states, metrics = advance(states, who, *bounds)
+        # [metric, member, step]; fetching it waits for the device.
+        values = np.stack([np.asarray(m) for m in metrics]).reshape(2, len(group), -1)
+        found.append(values[:, :, : end - begin])
+        seconds = (time.perf_counter() - clock) / len(group)
+        for i, one in enumerate(group):
+            one.seconds += seconds
+            if report is not None:
+                loss, accuracy = np.mean(found[-1][:, i], axis=-1)
+                place = (one.number, one.experiment, end)
+                report(Progress(*place, float(loss), float(accuracy), one.seconds))
+    for i, one in enumerate(group):
+        one.state = states if alone else jax.tree.map(lambda x, i=i: x[i], states)
+    return np.moveaxis(np.concatenate(found, axis=-1), 1, 0)
+
+
+def record(one: Trainee, metrics: Float[np.ndarray, "metric step"], first: int, last: int) -> None:
+    """Writes down a chunk; ends the run if that was the last one or the loss is not finite."""
+    one.step = last
+    loss, accuracy = (float(np.mean(values, dtype=np.float64)) for values in metrics)
+    row = {"step": last, "loss": loss, "accuracy": accuracy}
+    if not math.isfinite(loss):
+        bad = first + int(np.argmax(~np.isfinite(metrics[0])))
+        one.result = {"status": "diverged", "step": bad, "seconds": one.seconds}
+    elif last == one.experiment.steps:
+        arrays = checkpoints.named_arrays(one.state.parameters)
+        write_atomic(one.folder.parameters, safetensors.numpy.save(arrays))
+        one.result = {"status": "complete", "step": last, "seconds": one.seconds}
+    if one.result is None or one.result["status"] == "complete":
+        one.folder.append("metrics.jsonl", row)
+        one.folder.append("timing.jsonl", {"step": last, "seconds": one.seconds})
+        for tracker in one.trackers:
+            tracker.log(last, {"loss": loss, "accuracy": accuracy})
+    if one.result is not None:
+        one.writer.wait()
+        one.folder.finish(one.result)
+        shutil.rmtree(one.folder.checkpoints, ignore_errors=True)
