@@ -87,7 +87,8 @@ def test_large_logits_stay_finite(shape):
 def test_attention_can_be_vectorised_over_members():
     q, k, v, bias = inputs((1, H, Q, K))
     mask = some((B, 1, 1, K))
-    members = [jnp.stack([x, 2 * x]) for x in (q, k, v, bias)]
-    together = jax.vmap(softmax_attention, in_axes=(0, 0, 0, 0, None))(*members, mask)
-    alone = softmax_attention(*(x[1] for x in members), mask)
+    assert bias is not None
+    q, k, v, bias = (jnp.stack([x, 2 * x]) for x in (q, k, v, bias))
+    together = jax.vmap(softmax_attention, in_axes=(0, 0, 0, 0, None))(q, k, v, bias, mask)
+    alone = softmax_attention(q[1], k[1], v[1], bias[1], mask)
     np.testing.assert_allclose(together[1], alone, atol=1e-6)

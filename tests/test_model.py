@@ -158,18 +158,11 @@ def test_examples_of_a_batch_do_not_mix():
 
 def silent(name: str) -> Encoder:
     """An encoder whose blocks add nothing, so that only the embedding can be dropped."""
-    model = encoder(name)
-    quiet = [b.output.weight for b in model.blocks] + [b.contract.weight for b in model.blocks]
-    quiet += [b.contract.bias for b in model.blocks]
-    return eqx.tree_at(
-        lambda m: (
-            [b.output.weight for b in m.blocks]
-            + [b.contract.weight for b in m.blocks]
-            + [b.contract.bias for b in m.blocks]
-        ),
-        model,
-        [jnp.zeros_like(x) for x in quiet],
-    )
+
+    def added(model):
+        return [[b.output.weight, b.contract.weight, b.contract.bias] for b in model.blocks]
+
+    return eqx.tree_at(added, encoder(name), replace_fn=jnp.zeros_like)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -187,15 +180,16 @@ def test_dropout_needs_a_key_and_changes_with_it():
     assert len({float(x[0, 0, 0]) for x in (same, one, other)}) == 3
 
 
-def test_dropout_differs_between_layers():
-    """Were the masks of two equal layers equal, dropping would commute with their order."""
-    model, positions = encoder("none"), Ordinal().draw(KEY, BUFFER, BUFFER)
-    keys = jax.random.split(KEY, 3)
-    x, (view, *_) = jnp.ones((BATCH, BUFFER, 8)), model.view(positions)
-    block = model.blocks[0]
-    attended = model.encoding.attend(x, *block.heads(x, x), view, 0)
-    one, other = (block.finish(x, attended, k) for k in keys[:2])
-    assert np.abs(one - other).max() > 1e-3
+def test_every_dropout_of_a_call_has_its_own_key(monkeypatch):
+    keys = []
+
+    def spy(x, rate, key, first=0):
+        keys.append(tuple(jax.random.key_data(key).tolist()))
+        return x
+
+    monkeypatch.setattr("randpos.model.dropout", spy)
+    encoder("sincos")(tokens(BUFFER), Ordinal().draw(KEY, BUFFER, BUFFER), key=KEY)
+    assert len(set(keys)) == len(keys) == 1 + 2 * 2
 
 
 def test_padding_does_not_change_dropout():

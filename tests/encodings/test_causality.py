@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from randpos import Randomized
+from randpos import Positions, Randomized
 from tests.small import (
     BATCH,
     BUFFER,
@@ -49,5 +49,6 @@ def test_without_the_flag_later_tokens_do_matter(name):
 @pytest.mark.parametrize("variant", [v for v in VARIANTS if v.per == "per_batch"], ids=str)
 def test_a_prefix_alone_has_the_logits_that_it_has_inside(variant: Variant):
     model, positions = encoder(variant.name, causal=True), variant.place(BUFFER)
+    assert isinstance(positions, Positions)
     inside = model(tokens(BUFFER), positions)[:, :TIME]
     np.testing.assert_allclose(inside, model(tokens(), prefix(positions, TIME)), rtol=0, atol=1e-5)
