@@ -10,7 +10,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Key
+from jaxtyping import Array, Key, PyTree
 
 from randpos.combinations import Combination, get_combination
 from randpos.encodings import Encoding, Shape
@@ -133,6 +133,11 @@ class Experiment:
         encoding = self.combination.encoding(self._shape, key=to_encoding)
         task = self.problem
         return Encoder(vocabulary(task), task.classes, encoding, self.model, key=to_model)
+
+    def skeleton(self) -> tuple[PyTree, Encoder]:
+        """Returns the shapes of the parameters, and the model without them."""
+        model = eqx.filter_eval_shape(self.build, jax.random.key(0))
+        return eqx.partition(model, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct))
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the experiment as plain data, for JSON."""

@@ -92,8 +92,7 @@ Program = Callable[[PyTree, Int[Array, ""]], tuple[Array, Array]]
 
 def make_program(experiment: Experiment, size: int) -> Program:
     """Builds the program that tests parameters at any length up to `size`."""
-    skeleton = eqx.filter_eval_shape(experiment.build, jax.random.key(0))
-    static = eqx.partition(skeleton, eqx.is_array_like)[1]
+    _, static = experiment.skeleton()
     task, options = experiment.problem, experiment.evaluation
     pieces = piece_count(experiment, size)
     # Rounded up to whole pieces; the surplus examples are not counted.

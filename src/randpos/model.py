@@ -101,16 +101,16 @@ class Block(eqx.Module):
         self,
         x: Float[Array, "batch query dim"],
         attended: Float[Array, "batch head query head_dim"],
-        key: Key[Array, ""] | None,
+        keys: tuple[Key[Array, ""], Key[Array, ""]] | None = None,
         first: Length = 0,
     ) -> Float[Array, "batch query dim"]:
-        """Joins the heads and does all that follows the attention."""
+        """Joins the heads and does all that follows the attention; `keys` are for dropout."""
         rate = self.architecture.dropout
-        keys = (None, None) if key is None else jax.random.split(key)
+        to_attention, to_feed_forward = keys or (None, None)
         joined = self.output(jnp.swapaxes(attended, 1, 2).reshape(x.shape))
-        x = self.attention_norm(x + dropout(joined, rate, keys[0], first))
+        x = self.attention_norm(x + dropout(joined, rate, to_attention, first))
         fed = self.contract(jax.nn.relu(self.expand(x)))
-        return self.feed_forward_norm(x + dropout(fed, rate, keys[1], first))
+        return self.feed_forward_norm(x + dropout(fed, rate, to_feed_forward, first))
 
 
 class Encoder(eqx.Module):
@@ -158,7 +158,11 @@ class Encoder(eqx.Module):
         to_embedding, to_head, *to_blocks = jax.random.split(key, 2 + architecture.layers)
         self.embedding = truncated_normal(to_embedding, (vocabulary, architecture.dim), 0.02)
         self.encoding = encoding
-        self.blocks = tuple(Block(architecture, key=k) for k in to_blocks)
+        # All blocks at once: drawing them one by one takes ten times as long to compile.
+        stacked = eqx.filter_vmap(lambda k: Block(architecture, key=k))(jnp.stack(to_blocks))
+        self.blocks = tuple(
+            jax.tree.map(lambda x, i=i: x[i], stacked) for i in range(architecture.layers)
+        )
         self.head = Linear(architecture.dim, classes, bias=True, key=to_head)
 
     def __call__(
@@ -224,7 +228,10 @@ class Encoder(eqx.Module):
     ) -> Float[Array, "batch output classes"]:
         """Finishes a call from prepared views; `first` numbers the first example for dropout."""
         layers = self.architecture.layers
-        keys = (None,) * (1 + layers) if key is None else jax.random.split(key, 1 + layers)
+        keys = [None] * (1 + layers)
+        if key is not None:
+            *keys, to_embedding = jax.random.split(key, 2 * layers + 1)
+            keys = [*zip(keys[::2], keys[1::2], strict=True), to_embedding]
         x = self._embed(tokens, positions, keys[-1], first)
 
         def apply(layer: int, x: Float[Array, "piece time dim"], first: Length):
@@ -258,7 +265,7 @@ class Encoder(eqx.Module):
         for layer, view in enumerate(self.view(positions, mask=mask)):
             q, k, v = self.blocks[layer].heads(x, x)
             attention.append(self.encoding.weights(x, q, k, view, layer))
-            x = self.blocks[layer].finish(x, attention[-1] @ v, None)
+            x = self.blocks[layer].finish(x, attention[-1] @ v)
             activations.append(x)
         return Trace(embeddings, tuple(activations), tuple(attention), self.head(x))
 

@@ -102,6 +102,13 @@ class Positions(eqx.Module):
         )
 
 
+def cut_positions(
+    positions: Positions | tuple[Positions, ...], size: int
+) -> Positions | tuple[Positions, ...]:
+    """Keeps the first `size` places of a buffer; every axis of positions is one of places."""
+    return jax.tree.map(lambda x: x[(slice(size),) * x.ndim], positions)
+
+
 class Scheme(eqx.Module):
     """How tokens come by their positions."""
 

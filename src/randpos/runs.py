@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import equinox as eqx
-import jax
 
 from randpos import checkpoints
 from randpos.config import Evaluation, Experiment
@@ -44,8 +43,7 @@ class Run:
     def model(self, member: int = 0) -> Encoder:
         """Returns the trained model of a member."""
         experiment = self.experiment(member)
-        skeleton = eqx.filter_eval_shape(experiment.build, jax.random.key(0))
-        arrays, static = eqx.partition(skeleton, eqx.is_array_like)
+        arrays, static = experiment.skeleton()
         return eqx.combine(checkpoints.load_arrays(self.folders[member].parameters, arrays), static)
 
     def metrics(self, member: int = 0) -> list[dict[str, Any]]:

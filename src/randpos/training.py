@@ -7,6 +7,7 @@ continue exactly, and a member of an ensemble is trained as if it were alone.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -18,7 +19,9 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from randpos.config import Experiment
 from randpos.lengths import buckets
 from randpos.model import Encoder
-from randpos.sequences import assemble
+from randpos.positions import Positions, cut_positions
+from randpos.sequences import assemble, total_length
+from randpos.tasks.base import Batch
 
 BUCKETS = 5
 STRIDE = 20
@@ -67,13 +70,10 @@ def member(experiment: Experiment) -> Member:
 
 def make_engine(experiment: Experiment) -> Engine:
     """Builds the programs of an experiment; nothing is compiled before it is called."""
-    skeleton = eqx.filter_eval_shape(experiment.build, jax.random.key(0))
-    static = eqx.partition(skeleton, eqx.is_array_like)[1]
+    _, static = experiment.skeleton()
     optimizer = optax.chain(optax.clip_by_global_norm(experiment.clip), optax.scale_by_adam())
     sizes = buckets(experiment.lengths.maximum, BUCKETS)
-    branches = [
-        lambda *args, size=size: gradients(experiment, static, size, *args) for size in sizes
-    ]
+    branches = [partial(gradients, experiment, static, size) for size in sizes]
 
     def start(one: Member) -> State:
         model = experiment.build(jax.random.fold_in(jax.random.key(one.seed), 0))
@@ -84,7 +84,8 @@ def make_engine(experiment: Experiment) -> Engine:
         key = jax.random.fold_in(jax.random.fold_in(jax.random.key(one.seed), 1), number)
         length = experiment.lengths.length(number)
         bucket = jnp.searchsorted(jnp.asarray(sizes), length)
-        grads, loss, accuracy = jax.lax.switch(bucket, branches, state.parameters, key, length)
+        work = draw_work(experiment, key, length)
+        grads, loss, accuracy = jax.lax.switch(bucket, branches, state.parameters, work, length)
         updates, slots = optimizer.update(grads, state.optimizer)
         updates = jax.tree.map(lambda u: -one.learning_rate * u, updates)
         return State(optax.apply_updates(state.parameters, updates), slots), loss, accuracy
@@ -106,12 +107,34 @@ def make_engine(experiment: Experiment) -> Engine:
     return Engine(jax.jit(start), jax.jit(advance), jax.jit(together))
 
 
+class Work(NamedTuple):
+    """What a step works on, in buffers for the longest training length."""
+
+    batch: Batch
+    positions: Positions | tuple[Positions, ...]
+    dropout: Key[Array, ""]
+
+
+def draw_work(experiment: Experiment, key: Key[Array, ""], length: Int[Array, ""]) -> Work:
+    """Samples the batch and the positions of a step.
+
+    Neither depends on the size of its buffer, so they are drawn once and cut to the size that a
+    step is padded to: drawing them for each size would double the time of compilation.
+    """
+    task, longest = experiment.problem, experiment.lengths.maximum
+    to_batch, to_positions, to_dropout = jax.random.split(key, 3)
+    batch = task.sample(to_batch, length, experiment.batch, longest)
+    tokens = total_length(task, length), int(total_length(task, longest))
+    positions = experiment.scheme.draws(to_positions, *tokens, experiment.model.layers)
+    return Work(batch, positions, to_dropout)
+
+
 def gradients(
     experiment: Experiment,
     static: Encoder,
     size: int,
     parameters: PyTree[Float[Array, "..."]],
-    key: Key[Array, ""],
+    work: Work,
     length: Int[Array, ""],
 ) -> tuple[PyTree[Float[Array, "..."]], Float[Array, ""], Float[Array, ""]]:
     """Returns the gradient, loss and accuracy of one batch of the given length.
@@ -124,16 +147,13 @@ def gradients(
         static: The parts of the model that are no parameters.
         size: The static length that the batch is padded to.
         parameters: The parameters.
-        key: Source of the batch, the positions and dropout.
+        work: The batch, the positions and the key of dropout.
         length: The length n of this step, at most `size`.
     """
-    task, layers = experiment.problem, experiment.model.layers
-    to_batch, to_positions, to_dropout = jax.random.split(key, 3)
-    batch = task.sample(to_batch, length, experiment.batch, size)
+    task = experiment.problem
+    batch = work.batch.cut(int(task.input_length(size)), int(task.output_length(size)))
     sequences = assemble(task, batch, length)
-    where = experiment.scheme.draws(
-        to_positions, sequences.length, sequences.tokens.shape[1], layers
-    )
+    where = cut_positions(work.positions, sequences.tokens.shape[1])
     answers = task.output_length(length)
 
     def view(parameters):
@@ -152,7 +172,7 @@ def gradients(
             where,
             tuple(v._replace(table=t) for v, t in zip(views, tables, strict=True)),
             outputs=sequences.outputs,
-            key=to_dropout,
+            key=work.dropout,
             first=first,
         )
         losses = optax.softmax_cross_entropy_with_integer_labels(logits, outputs)

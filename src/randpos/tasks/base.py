@@ -32,6 +32,10 @@ class Batch(NamedTuple):
     outputs: Int[Array, "batch output"]
     counted: Bool[Array, "batch output"]
 
+    def cut(self, inputs: int, outputs: int) -> "Batch":
+        """Keeps the first places of the buffers."""
+        return Batch(self.inputs[:, :inputs], self.outputs[:, :outputs], self.counted[:, :outputs])
+
 
 class Task(abc.ABC):
     """An algorithmic task on token sequences (section 4 of the paper, "Problem setup").
