@@ -6,14 +6,16 @@ are padded to a few static sizes; a batch is computed in pieces that bound the m
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
 from randpos.config import Experiment
+from randpos.errors import UserError
 from randpos.model import Encoder
 from randpos.sequences import assemble, total_length
 
@@ -31,17 +33,22 @@ class Accuracy(NamedTuple):
     """Share of the sequences whose counted tokens are all right."""
 
 
-def tested_lengths(experiment: Experiment) -> list[int]:
-    """Returns the lengths to test: every `stride`-th within and beyond training, and both ends.
+def tested_lengths(experiment: Experiment, longest: int | None = None) -> list[int]:
+    """Returns the lengths to test: every `stride`-th, the training range's ends and the longest.
 
     >>> from randpos.config import Evaluation
     >>> tested_lengths(Experiment(test_length=60, evaluation=Evaluation(stride=10)))
     [1, 10, 20, 30, 40, 41, 50, 60]
     """
-    seen, longest = experiment.lengths.maximum, experiment.test_length
-    every = experiment.evaluation.stride
-    grid = range(every, longest + 1, every)
-    return sorted({1, seen, longest, *([seen + 1] if longest > seen else []), *grid})
+    seen, every = experiment.lengths.maximum, experiment.evaluation.stride
+    longest = experiment.test_length if longest is None else longest
+    if not 1 <= longest <= experiment.test_length:
+        raise UserError(
+            f"max_length={longest} must lie between 1 and M={experiment.test_length}, "
+            "the test length that the run was made for."
+        )
+    ends = {1, seen, seen + 1, longest}
+    return sorted(n for n in ends.union(range(every, longest + 1, every)) if n <= longest)
 
 
 def score(accuracies: Sequence[Accuracy], training_length: int) -> float | None:
@@ -87,57 +94,54 @@ def piece_count(experiment: Experiment, size: int) -> int:
     return -(-experiment.evaluation.batch // max(1, BUDGET // example))
 
 
-Program = Callable[[PyTree, Int[Array, ""]], tuple[Array, Array]]
+class Evaluator:
+    """Tests models of one experiment, of whatever seed and learning rate.
+
+    Args:
+        experiment: What was trained, and how it is tested.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        self.programs: dict[int, Callable[[PyTree, Int[Array, ""]], tuple[Array, Array]]] = {}
+
+    def test(self, parameters: PyTree, lengths: Sequence[int]) -> Iterator[Accuracy]:
+        """Tests parameters at each of the lengths, shortest first."""
+        bounds = sizes(self.experiment)
+        for length in sorted(lengths):
+            size = next(bound for bound in bounds if bound >= length)
+            if size not in self.programs:
+                self.programs[size] = jax.jit(partial(accuracy, self.experiment, size))
+            right, whole = self.programs[size](parameters, jnp.asarray(length, jnp.int32))
+            yield Accuracy(length, float(right), float(whole))
 
 
-def make_program(experiment: Experiment, size: int) -> Program:
-    """Builds the program that tests parameters at any length up to `size`."""
+def accuracy(
+    experiment: Experiment, size: int, parameters: PyTree, length: Int[Array, ""]
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Returns the shares of right tokens and of right sequences at a length up to `size`."""
     _, static = experiment.skeleton()
     task, options = experiment.problem, experiment.evaluation
     pieces = piece_count(experiment, size)
     # Rounded up to whole pieces; the surplus examples are not counted.
     examples = -(-options.batch // pieces) * pieces
 
-    def program(parameters, length):
-        key = jax.random.fold_in(jax.random.key(options.seed), length)
-        to_batch, to_positions = jax.random.split(key)
-        batch = task.sample(to_batch, length, examples, size)
-        sequences = assemble(task, batch, length)
-        where = experiment.scheme.draws(
-            to_positions, sequences.length, sequences.tokens.shape[1], experiment.model.layers
-        )
-        model: Encoder = eqx.combine(parameters, static)
-        logits = model(
-            sequences.tokens,
-            where,
-            mask=sequences.mask,
-            outputs=sequences.outputs,
-            pieces=pieces,
-        )
-        counted = batch.counted & (jnp.arange(examples) < options.batch)[:, None]
-        right = (jnp.argmax(logits, axis=-1) == batch.outputs) & counted
-        whole = jnp.all(right | ~counted, axis=-1) & (jnp.arange(examples) < options.batch)
-        return jnp.sum(right) / jnp.sum(counted), jnp.sum(whole) / options.batch
-
-    return jax.jit(program)
-
-
-def evaluate(
-    experiment: Experiment, parameters: PyTree, lengths: Sequence[int] | None = None
-) -> Iterator[Accuracy]:
-    """Tests parameters at each length, shortest first.
-
-    Args:
-        experiment: What was trained, and how it is tested.
-        parameters: The trained parameters.
-        lengths: Which lengths; by default those that the experiment says.
-    """
-    lengths = tested_lengths(experiment) if lengths is None else sorted(lengths)
-    bounds = sizes(experiment)
-    size, program = 0, None
-    for length in lengths:
-        if length > size or program is None:
-            size = next(bound for bound in bounds if bound >= length)
-            program = make_program(experiment, size)
-        accuracy, whole = program(parameters, jnp.asarray(length, jnp.int32))
-        yield Accuracy(length, float(accuracy), float(whole))
+    key = jax.random.fold_in(jax.random.key(options.seed), length)
+    to_batch, to_positions = jax.random.split(key)
+    batch = task.sample(to_batch, length, examples, size)
+    sequences = assemble(task, batch, length)
+    where = experiment.scheme.draws(
+        to_positions, sequences.length, sequences.tokens.shape[1], experiment.model.layers
+    )
+    model: Encoder = eqx.combine(parameters, static)
+    logits = model(
+        sequences.tokens,
+        where,
+        mask=sequences.mask,
+        outputs=sequences.outputs,
+        pieces=pieces,
+    )
+    counted = batch.counted & (jnp.arange(examples) < options.batch)[:, None]
+    right = (jnp.argmax(logits, axis=-1) == batch.outputs) & counted
+    whole = jnp.all(right | ~counted, axis=-1) & (jnp.arange(examples) < options.batch)
+    return jnp.sum(right) / jnp.sum(counted), jnp.sum(whole) / options.batch

@@ -21,7 +21,7 @@ import equinox as eqx
 from randpos import checkpoints
 from randpos.config import Evaluation, Experiment
 from randpos.errors import UserError
-from randpos.evaluation import Accuracy, evaluate, in_domain, score, tested_lengths
+from randpos.evaluation import Accuracy, Evaluator, in_domain, score, tested_lengths
 from randpos.model import Encoder
 from randpos.results import read_accuracies, write_accuracies
 from randpos.store import RunFolder, Store
@@ -43,6 +43,12 @@ class Run:
     def model(self, member: int = 0) -> Encoder:
         """Returns the trained model of a member."""
         experiment = self.experiment(member)
+        result = self.folders[member].result()
+        if result is None or result.get("status") != "complete":
+            state = (
+                "is not trained yet" if result is None else f"diverged at step {result.get('step')}"
+            )
+            raise UserError(f"{self.folders[member].path} {state}; it has no model.")
         arrays, static = experiment.skeleton()
         return eqx.combine(checkpoints.load_arrays(self.folders[member].parameters, arrays), static)
 
@@ -54,30 +60,34 @@ class Run:
         self,
         evaluation: Evaluation | None = None,
         report: Callable[[int, Accuracy], None] | None = None,
+        max_length: int | None = None,
     ) -> list[list[Accuracy]]:
         """Tests every member at every length that is not yet in the store.
 
         Args:
             evaluation: How densely; by default as the experiment says.
             report: Called with the member and each new accuracy.
+            max_length: The longest length; by default the experiment's M.
 
         Returns:
             For each member, its accuracies by length.
         """
-        curves = []
+        curves, evaluator = [], None
         for number, folder in enumerate(self.folders):
             experiment = folder.experiment()
             if evaluation is not None:
                 experiment = dataclasses.replace(experiment, evaluation=evaluation)
+            evaluator = evaluator or Evaluator(experiment)
+            lengths = tested_lengths(experiment, max_length)
             done = {a.length: a for a in read_accuracies(folder.path, experiment)}
-            missing = [n for n in tested_lengths(experiment) if n not in done]
+            missing = [n for n in lengths if n not in done]
             parameters = eqx.filter(self.model(number), eqx.is_array) if missing else None
-            for accuracy in evaluate(experiment, parameters, missing):
+            for accuracy in evaluator.test(parameters, missing):
                 done[accuracy.length] = accuracy
                 write_accuracies(folder.path, experiment, sorted(done.values()))
                 if report is not None:
                     report(number, accuracy)
-            curves.append([done[n] for n in tested_lengths(experiment)])
+            curves.append([done[n] for n in lengths])
         return curves
 
     def score(self, member: int = 0) -> float | None:

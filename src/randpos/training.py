@@ -72,7 +72,8 @@ def make_engine(experiment: Experiment) -> Engine:
     """Builds the programs of an experiment; nothing is compiled before it is called."""
     _, static = experiment.skeleton()
     optimizer = optax.chain(optax.clip_by_global_norm(experiment.clip), optax.scale_by_adam())
-    sizes = buckets(experiment.lengths.maximum, BUCKETS)
+    schedule = experiment.lengths
+    sizes = buckets(schedule.maximum, 1 if schedule.name == "fixed" else BUCKETS)
     branches = [partial(gradients, experiment, static, size) for size in sizes]
 
     def start(one: Member) -> State:
