@@ -30,12 +30,12 @@ NAMES = list(ENCODINGS)
 
 
 @functools.cache
-def encoder(name: str, *, causal: bool = False, layers: int = 2) -> Encoder:
+def encoder(name: str, *, causal: bool = False, layers: int = 2, largest: int = LARGEST) -> Encoder:
     """An encoder all of whose parameters are random: matrices around 0, vectors around 1."""
     sizes = Architecture(layers=layers, heads=2, dim=8, hidden=12, dropout=0.1, causal=causal)
 
     def build() -> Encoder:
-        encoding = ENCODINGS[name](sizes.shape(LARGEST), key=KEY)
+        encoding = ENCODINGS[name](sizes.shape(largest), key=KEY)
         return Encoder(VOCABULARY, CLASSES, encoding, sizes, key=KEY)
 
     rng = np.random.default_rng(sum(map(ord, name)))

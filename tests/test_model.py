@@ -1,5 +1,7 @@
 """The encoder: its size, its start, its call and what can be asked of it besides."""
 
+import itertools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -78,10 +80,9 @@ def test_every_parameter_is_float32():
 
 @eqx.filter_jit
 def started() -> Encoder:
-    """A model as it starts, large enough for statistics."""
-    sizes = Architecture(layers=2)
-    encoding = ENCODINGS["relative"](sizes.shape(L), key=KEY)
-    return Encoder(500, 2, encoding, sizes, key=KEY)
+    """A model as it starts, with tokens enough for statistics."""
+    sizes = Architecture(layers=2, heads=2, dim=8, hidden=12)
+    return Encoder(4000, 2, ENCODINGS["none"](sizes.shape(L), key=KEY), sizes, key=KEY)
 
 
 def test_token_embeddings_start_small():
@@ -160,7 +161,8 @@ def silent(name: str) -> Encoder:
     """An encoder whose blocks add nothing, so that only the embedding can be dropped."""
 
     def added(model):
-        return [[b.output.weight, b.contract.weight, b.contract.bias] for b in model.blocks]
+        parts = ([b.output.weight, b.contract.weight, b.contract.bias] for b in model.blocks)
+        return list(itertools.chain.from_iterable(parts))
 
     return eqx.tree_at(added, encoder(name), replace_fn=jnp.zeros_like)
 

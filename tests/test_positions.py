@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -86,6 +86,7 @@ FIFTY = {
 }
 
 
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**31 - 1), length=st.integers(1, 50), sort=st.booleans())
 def test_positions_are_distinct_and_in_range_and_in_order(seed, length, sort):
     found = FIFTY[sort](jax.random.key(seed), length)[:length].tolist()

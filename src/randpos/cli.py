@@ -212,14 +212,14 @@ def parse(arguments: Sequence[str]) -> Callable[[], None]:
     name, *rest = arguments
     if name not in COMMANDS:
         raise unknown("command", name, COMMANDS)
-    default = None
+    options: dict[str, Any] = {"args": rest, "prog": f"randpos {name}"}
     if name == "train":
-        chosen = _preset_of(rest)
-        default = Train(experiment=preset(chosen), preset=chosen)  # type: ignore[arg-type]
+        chosen: Any = _preset_of(rest)
+        options["default"] = Train(experiment=preset(chosen), preset=chosen)
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            return tyro.cli(COMMANDS[name], args=rest, default=default, prog=f"randpos {name}")
+            return tyro.cli(COMMANDS[name], **options)
     except SystemExit as stop:
         if not stop.code:
             raise
@@ -241,7 +241,11 @@ def _sentence(text: str, command: str) -> str:
     """Makes one sentence of what the parser prints in a box."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     words = " ".join(re.sub(r"[╭╮╰╯│─]+", " ", plain).split())
-    words = re.sub(r"^Parsing error |For full helptext.*$", "", words).strip().rstrip(".")
+    words = (
+        re.sub(r"^(Parsing error|Unrecognized options) |For full helptext.*$", "", words)
+        .strip()
+        .rstrip(".")
+    )
     return f"{words or 'the arguments could not be read'}; see randpos {command} --help."
 
 

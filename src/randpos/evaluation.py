@@ -33,11 +33,11 @@ class Accuracy(NamedTuple):
     """Share of the sequences whose counted tokens are all right."""
 
 
-def tested_lengths(experiment: Experiment, longest: int | None = None) -> list[int]:
+def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[int]:
     """Returns the lengths to test: every `stride`-th, the training range's ends and the longest.
 
     >>> from randpos.config import Evaluation
-    >>> tested_lengths(Experiment(test_length=60, evaluation=Evaluation(stride=10)))
+    >>> lengths_to_test(Experiment(test_length=60, evaluation=Evaluation(stride=10)))
     [1, 10, 20, 30, 40, 41, 50, 60]
     """
     seen, every = experiment.lengths.maximum, experiment.evaluation.stride

@@ -21,7 +21,7 @@ import equinox as eqx
 from randpos import checkpoints
 from randpos.config import Evaluation, Experiment
 from randpos.errors import UserError
-from randpos.evaluation import Accuracy, Evaluator, in_domain, score, tested_lengths
+from randpos.evaluation import Accuracy, Evaluator, in_domain, score, lengths_to_test
 from randpos.model import Encoder
 from randpos.results import read_accuracies, write_accuracies
 from randpos.store import RunFolder, Store
@@ -78,7 +78,7 @@ class Run:
             if evaluation is not None:
                 experiment = dataclasses.replace(experiment, evaluation=evaluation)
             evaluator = evaluator or Evaluator(experiment)
-            lengths = tested_lengths(experiment, max_length)
+            lengths = lengths_to_test(experiment, max_length)
             done = {a.length: a for a in read_accuracies(folder.path, experiment)}
             missing = [n for n in lengths if n not in done]
             parameters = eqx.filter(self.model(number), eqx.is_array) if missing else None

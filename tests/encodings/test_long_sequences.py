@@ -6,10 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from randpos import ENCODINGS, Architecture, Encoder, Randomized
-from tests.small import KEY, NAMES
-
-SIZES = Architecture(layers=1, heads=2, dim=8, hidden=8)
+from randpos import Randomized
+from tests.small import KEY, NAMES, PAD, encoder
 
 
 @eqx.filter_jit
@@ -21,8 +19,8 @@ def logits_and_gradients(model, tokens, positions):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_logits_and_gradients_are_finite(name):
-    model = Encoder(4, 2, ENCODINGS[name](SIZES.shape(8192), key=KEY), SIZES, key=KEY)
-    tokens = jnp.asarray(np.random.default_rng(0).integers(0, 4, (1, 1500)))
+    model = encoder(name, layers=1, largest=8192)
+    tokens = jnp.asarray(np.random.default_rng(0).integers(0, PAD, (1, 1500)))
     positions = Randomized(8192).draw(KEY, 1500, 1500)
     (_, logits), gradients = logits_and_gradients(model, tokens, positions)
     assert np.isfinite(logits).all()
