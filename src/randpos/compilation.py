@@ -17,7 +17,7 @@ def cache_folder() -> Path:
 
 def enable_cache() -> None:
     """Turns the cache on, unless the user chose another; without a writable folder, warns."""
-    if jax.config.read("jax_compilation_cache_dir") is not None:
+    if getattr(jax.config, "jax_compilation_cache_dir", None) is not None:
         return
     folder = cache_folder()
     try:

@@ -21,7 +21,7 @@ import equinox as eqx
 from randpos import checkpoints
 from randpos.config import Evaluation, Experiment
 from randpos.errors import UserError
-from randpos.evaluation import Accuracy, Evaluator, in_domain, score, lengths_to_test
+from randpos.evaluation import Accuracy, Evaluator, in_domain, lengths_to_test, score
 from randpos.model import Encoder
 from randpos.results import read_accuracies, write_accuracies
 from randpos.store import RunFolder, Store
