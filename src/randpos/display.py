@@ -125,4 +125,4 @@ class TrainingView:
             self.last[report.member] = now
             left = (steps - report.step) / speed if speed else 0.0
             line = f"{name}: step {report.step:,}/{steps:,}  {status}  {left:.0f} s left"
-            self.console.print(line, highlight=False)
+            self.console.print(line, highlight=False, soft_wrap=True)

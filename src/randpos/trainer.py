@@ -139,6 +139,9 @@ def take_steps(
     if not alone:
         states = jax.tree.map(lambda *x: jnp.stack(x), *(one.state for one in group))
         who = jax.tree.map(lambda *x: jnp.stack(x), *(one.member for one in group))
+    # Taking no steps compiles the program, so that compiling is not counted as training.
+    start = jnp.asarray(first, jnp.int32)
+    jax.block_until_ready(advance(states, who, start, start))
     found = []
     for begin in range(first, last, STRIDE):
         end, clock = min(begin + STRIDE, last), time.perf_counter()
