@@ -1,0 +1,51 @@
+# Two commands on a fresh machine with Python 3.11+ and make: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+
+.PHONY: demo test test-all lint format bench clean
+
+demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which one generalizes
+	$(BIN)/randpos train --task bucket_sort --encoding sincos --steps 1000 \
+		--test-length 200 --evaluation.stride 20 --evaluation.batch 64 --store demo/runs
+	$(BIN)/randpos train --task bucket_sort --encoding randomized-sincos --steps 1000 \
+		--test-length 200 --evaluation.stride 20 --evaluation.batch 64 --store demo/runs
+
+test: lint  ## Everything that must hold: lint, types, import contract, tests
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" -q
+
+test-all: lint  ## The same with the slow tests
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -q
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	PYTHONPATH=src $(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev  ## The tables of docs/performance.md and docs/tasks.md
+	$(BIN)/python benchmarks/tasks.py
+	$(BIN)/python benchmarks/model.py
+	$(BIN)/python benchmarks/training.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+# PyTorch first and exactly: a CPU build of this version serves all that the tests need.
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet "torch==2.13.0"
+	$(BIN)/pip install --quiet --editable ".[dev,huggingface,torch,tracking]"
+	touch $@ $(VENV)/.demo
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
