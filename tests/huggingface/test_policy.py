@@ -1,12 +1,14 @@
 """When there is a new draw, when there is not, and what a draw is."""
 
 import copy
+import pickle
 from collections import Counter
 
 import numpy as np
 import pytest
 import torch
 from scipy import stats
+from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from randpos.errors import UserError
@@ -80,6 +82,22 @@ def test_a_copy_of_a_randomized_model_is_independent_and_can_be_restored():
     change.remove()
     with pytest.raises(UserError, match="nothing to restore"):
         restore_positions(model)
+
+
+def test_a_wrapped_model_is_found():
+    model = fresh("llama")
+    with randomize_positions(nn.Sequential(model), maximum=100, seed=0):
+        wrapped = model(tokens(1, 6)).logits
+    with randomize_positions(model, maximum=100, seed=0):
+        assert torch.equal(model(tokens(1, 6)).logits, wrapped)
+
+
+def test_a_randomized_model_survives_pickling():
+    model = fresh("llama")
+    with randomize_positions(model, maximum=100, seed=0):
+        model(tokens(1, 6))
+        twin = pickle.loads(pickle.dumps(model))
+        assert torch.equal(twin(tokens(1, 6)).logits, model(tokens(1, 6)).logits)
 
 
 def test_leaving_restores_everything_also_after_an_error():

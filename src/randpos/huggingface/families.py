@@ -94,7 +94,8 @@ def families() -> tuple[str, ...]:
 
 def family_of(model: nn.Module) -> Family:
     """Returns the family of a model, or raises the sentence that says why there is none."""
-    config = getattr(model, "config", None)
+    # The model may be wrapped in something without a config (DistributedDataParallel).
+    config = next((m.config for m in model.modules() if hasattr(m, "config")), None)
     name = getattr(config, "model_type", None)
     if name in _FAMILIES:
         if name == "falcon" and getattr(config, "alibi", False):

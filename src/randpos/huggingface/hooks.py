@@ -1,28 +1,22 @@
 """Randomized positions inside a `transformers` model, by two hooks and a wrapped `generate`.
 
-The hook before the *owner* (`LlamaModel`, `GPT2Model`, …) decides which draw a forward pass belongs
-to; the hook before the *consumer* (`rotary_emb`, `wpe`, …) replaces the ids. The policy:
-
-- A forward pass without a filled cache: a new draw, in training and in evaluation alike.
-- `generate()`: one draw for the whole call, covering the prompt and all new tokens.
-- A forward pass with a filled cache: the draw that filled it.
-- A forward pass run again during backward (gradient checkpointing): the draw of the first run.
+The hook before the *owner* (`LlamaModel`, `GPT2Model`, …) asks the policy which draw a forward pass
+belongs to; the hook before the *consumer* (`rotary_emb`, `wpe`, …) replaces the ids.
 """
 
 import functools
-from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from randpos.errors import UserError
-from randpos.huggingface.draws import Draw, Law
+from randpos.huggingface.draws import Draw
 from randpos.huggingface.families import Family
 from randpos.huggingface.generation import filled, new_tokens, prompt_of, refuse_padding_right
+from randpos.huggingface.policy import Policy
 from randpos.huggingface.sites import Site, arguments
 
 _outside_of_graphs = torch.compiler.disable(
@@ -49,22 +43,14 @@ class RandomizedPositions:
         model: The model as the user passed it.
         site: Where its positions are consumed.
         family: How it counts them.
-        law: The law of its draws.
-        seed: Seed of the draws; draw number i depends on the seed and i alone.
-        reserve: Positions kept for tokens decoded by hand after a forward pass.
+        policy: Which draw a forward pass gets.
     """
 
     model: nn.Module
     site: Site
     family: Family
-    law: Law
-    seed: int
-    reserve: int = 0
-    draws: int = 0
+    policy: Policy
     _call: _Call | None = None
-    _generating: Draw | None = None
-    _of_cache: WeakKeyDictionary = field(default_factory=WeakKeyDictionary)
-    _recent: deque = field(default_factory=lambda: deque(maxlen=64))
     _handles: list = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -79,6 +65,11 @@ class RandomizedPositions:
             module.generate = functools.partial(self._generate, module.generate)
             module.generate_batch = self._refuse_batching
         _forget_compiled()
+
+    @property
+    def draws(self) -> int:
+        """How many draws there have been."""
+        return self.policy.draws
 
     def remove(self) -> None:
         """Takes the change back; the model then computes what it computed before, bit for bit."""
@@ -102,10 +93,6 @@ class RandomizedPositions:
     def _generators(self) -> list[Any]:
         return [m for m in self.model.modules() if callable(getattr(type(m), "generate", None))]
 
-    def _draw(self, reserve: int, sequences: int | None = None, columns: int | None = None) -> Draw:
-        self.draws += 1
-        return Draw(self.law, (self.seed, self.draws - 1), reserve, sequences, columns)
-
     @_outside_of_graphs
     def _begin(self, owner: nn.Module, args: tuple, kwargs: dict) -> None:
         if self._call is not None:
@@ -114,56 +101,27 @@ class RandomizedPositions:
                 "use one process per device instead."
             )
         given = arguments(owner, args, kwargs)
-        tokens = (
-            given["input_ids"] if given.get("input_ids") is not None else given["inputs_embeds"]
-        )
+        ids = given.get("input_ids")
+        tokens = given["inputs_embeds"] if ids is None else ids
         cache, mask = given.get("past_key_values"), given.get("attention_mask")
         # A mask of another form does not tell which tokens are padding.
-        if not isinstance(mask, Tensor) or mask.ndim != 2:
-            mask = None
-        real = None if mask is None else mask[:, -tokens.shape[1] :]
-        continues = self._generating is not None or filled(cache)
-        self._call = _Call(self._draw_for(tokens, cache), real, tokens.shape[0], not continues)
-
-    def _draw_for(self, tokens: Tensor, cache: Any) -> Draw:
-        if self._generating is not None:
-            return self._generating
-        if filled(cache):
-            return self._continue(cache)
-        key = (tokens.data_ptr(), tokens.shape)
-        if torch._C._current_graph_task_id() != -1:  # autograd runs: this is a recomputation
-            for known, draw in reversed(self._recent):
-                if known == key:
-                    return draw
-            raise RuntimeError(
-                "A checkpointed forward pass is run again, but its draw is no longer known; "
-                "use model.gradient_checkpointing_enable(), which does not draw again."
-            )
-        draw = self._draw(self.reserve)
-        if torch.is_grad_enabled() or self.model.training:
-            self._recent.append((key, draw))
-        return draw
-
-    def _continue(self, cache: Any) -> Draw:
-        if cache not in self._of_cache:
-            raise UserError(
-                "This cache was not filled under the present randomize_positions, so the positions "
-                "of its keys are unknown; start from an empty cache."
-            )
-        return self._of_cache[cache]
+        flat = mask if isinstance(mask, Tensor) and mask.ndim == 2 else None
+        real = None if flat is None else flat[:, -tokens.shape[1] :]
+        continues = self.policy.generating is not None or filled(cache)
+        draw = self.policy.draw_for(tokens, cache)
+        self._call = _Call(draw, real, tokens.shape[0], packed=not continues)
 
     @_outside_of_graphs
     def _replace(self, consumer: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        call = self._call
-        if call is None:
+        if self._call is None:
             raise RuntimeError(
                 f"{self.family.consumer} was called outside of a forward pass of its model."
             )
         given = arguments(consumer, args, kwargs)
-        ordinary = given[self.family.argument]
         first = self.family.first(consumer)
-        given[self.family.argument] = first + self._ids(call, ordinary - first)
-        call.consumed = True
+        ordinary = given[self.family.argument] - first
+        given[self.family.argument] = first + self._ids(self._call, ordinary)
+        self._call.consumed = True
         return (), given
 
     def _ids(self, call: _Call, ordinary: Tensor) -> Tensor:
@@ -171,7 +129,8 @@ class RandomizedPositions:
             ordinary = ordinary[None]
         if ordinary.ndim != 2:
             raise UserError(f"Positions of shape {tuple(ordinary.shape)} are not [batch, time].")
-        shared = self.law.per == "batch" and call.real is None
+        # Where all rows get the same ids, one row is enough, as in the model itself.
+        shared = self.policy.law.per == "batch" and call.real is None
         rows = ordinary.shape[0] if shared else call.rows
         counted = np.broadcast_to(ordinary.cpu().numpy(), (rows, ordinary.shape[1]))
         real = np.ones_like(counted, dtype=bool)
@@ -190,26 +149,16 @@ class RandomizedPositions:
                 f"{type(owner).__name__} never called {self.family.consumer!r}, so its positions "
                 f"were not randomized; the family {self.family.name!r} does not fit this model."
             )
-        cache = getattr(output, "past_key_values", None)
-        if filled(cache):
-            self._of_cache[cache] = call.draw
+        self.policy.remember(getattr(output, "past_key_values", None), call.draw)
 
     def _generate(self, generate: Any, *args: Any, **kwargs: Any) -> Any:
-        prompt, cache = prompt_of(args, kwargs), kwargs.get("past_key_values")
         refuse_padding_right(kwargs.get("attention_mask"))
         if kwargs.get("cache_implementation") == "paged":
             self._refuse_batching()
-        sequences, columns = prompt.shape[:2] if prompt is not None else (1, 1)
-        reserve = max(self.reserve, new_tokens(generate.__self__, kwargs, columns))
-        if self._generating is not None:  # some decoding methods call generate() again
+        prompt = prompt_of(args, kwargs)
+        new = new_tokens(generate.__self__, kwargs, 1 if prompt is None else prompt.shape[1])
+        with self.policy.generation(prompt, kwargs.get("past_key_values"), new):
             return generate(*args, **kwargs)
-        self._generating = (
-            self._continue(cache) if filled(cache) else self._draw(reserve, sequences, columns)
-        )
-        try:
-            return generate(*args, **kwargs)
-        finally:
-            self._generating = None
 
     def _refuse_batching(self, *args: Any, **kwargs: Any) -> None:
         raise UserError(

@@ -9,6 +9,7 @@ from randpos.errors import UserError, unknown
 from randpos.huggingface.draws import Law, Per
 from randpos.huggingface.families import family_of
 from randpos.huggingface.hooks import RandomizedPositions
+from randpos.huggingface.policy import Policy
 from randpos.huggingface.rope import check_rope
 from randpos.huggingface.sites import find_site
 from randpos.huggingface.tables import check_table
@@ -71,7 +72,8 @@ def randomize_positions(
     check_table(family, site.consumer, maximum)
     if seed is None:
         seed = int(torch.randint(2**62, ()))
-    return RandomizedPositions(model, site, family, Law(maximum, per, chunks), seed, reserve)
+    policy = Policy(Law(maximum, per, chunks), seed, reserve)
+    return RandomizedPositions(model, site, family, policy)
 
 
 def restore_positions(model: nn.Module) -> None:
