@@ -22,6 +22,7 @@ from randpos.config import PRESETS, Evaluation, Experiment, preset
 from randpos.display import Format, TrainingView, percent, plot, show
 from randpos.errors import UserError, unknown
 from randpos.evaluation import Accuracy, in_domain, score
+from randpos.export import export_torch
 from randpos.runs import Run, train
 from randpos.store import Store
 from randpos.tasks import get_task
@@ -137,11 +138,37 @@ class Encodings:
         show([encoding_row(name) for name in combinations()], self.format, "Encodings")
 
 
+@dataclass(frozen=True)
+class Export:
+    """Write a trained run's model to a file for another framework."""
+
+    run: tyro.conf.Positional[str]
+    """A run's folder, or the beginning of its digest."""
+    to: Literal["torch"] = "torch"
+    """The framework; randpos.torch.load_encoder reads the file."""
+    out: Path | None = None
+    """The file to write; by default torch.safetensors in the run's folder."""
+    store: Path = Path("runs")
+    """Where to look for a digest."""
+    overwrite: bool = False
+    """Replace the file if it exists."""
+
+    def __call__(self) -> None:
+        """Writes the file and prints its name."""
+        run = Run((Store(self.store).find(self.run),))
+        out = self.out or run.folders[0].path / f"{self.to}.safetensors"
+        if out.exists() and not self.overwrite:
+            raise UserError(f"{out} exists; pass --overwrite to replace it, or another --out.")
+        export_torch(run.model(), out)
+        print(out)
+
+
 COMMANDS: dict[str, Callable[..., Any]] = {
     "train": Train,
     "evaluate": Evaluate,
     "tasks": Tasks,
     "encodings": Encodings,
+    "export": Export,
 }
 
 

@@ -7,13 +7,15 @@ needed to build that encoder stands in the header of the file.
 import dataclasses
 import json
 from os import PathLike
+from pathlib import Path
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import Array
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from randpos.encodings import Encoding, Geometric
+from randpos.files import write_atomic
 from randpos.layers import LayerNorm, Linear
 from randpos.model import Block, Encoder
 
@@ -28,8 +30,8 @@ def export_torch(model: Encoder, path: str | PathLike[str]) -> None:
         model: The encoder, with the parameters of one run.
         path: The file to write, by custom with the ending `.safetensors`.
     """
-    arrays = torch_arrays(model)
-    save_file(arrays, path, metadata={HEADER: json.dumps(describe(model))})
+    about = {HEADER: json.dumps(describe(model))}
+    write_atomic(Path(path), save(torch_arrays(model), metadata=about))
 
 
 def describe(model: Encoder) -> dict[str, object]:
