@@ -1,5 +1,7 @@
 """PyTorch equals JAX, encoding by encoding, with copied weights."""
 
+import copy
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -13,6 +15,7 @@ from randpos import Positions
 from randpos.encodings import Geometric
 from randpos.export import export_torch
 from randpos.torch import load_encoder, offsets_from_distances, sample_positions
+from randpos.torch.encodings import sinusoid
 from randpos.torch.loading import ENCODINGS as TWINS
 from tests.small import (
     BUFFER,
@@ -72,7 +75,7 @@ def test_logits_are_equal_for_every_combination(variant: Variant, twin):
 @pytest.mark.parametrize("name", NAMES)
 def test_logits_are_equal_with_padding_and_causally(name, causal, twin):
     mask = jnp.arange(BUFFER)[None] < TIME
-    positions = randpos.Randomized(300).draw(KEY, TIME, BUFFER)
+    positions = randpos.Randomized(2048).draw(KEY, TIME, BUFFER)
     expected = encoder(name, causal=causal)(padded(), positions, mask=mask)[:, :TIME]
     found = run(twin(name, causal), padded(), positions, mask)[:, :TIME]
     np.testing.assert_allclose(found, expected, atol=TOLERANCE, rtol=0)
@@ -98,6 +101,14 @@ def test_positions_at_the_far_end_are_as_exact(name, twin):
     np.testing.assert_allclose(found, expected, atol=TOLERANCE, rtol=0)
 
 
+def test_sinusoids_are_exact_to_float32_at_any_distance():
+    positions = np.array([-65_000, -8192, -1, 0, 1, 2047, 8192, 65_000])
+    angles = positions[:, None] * 10000.0 ** (-np.arange(4) / 4)
+    expected = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+    found = sinusoid(torch.from_numpy(positions), 8).numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-7, rtol=0)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_parameters_are_as_many_and_all_of_them_learn(name, twin):
     model = twin(name).train()
@@ -121,9 +132,11 @@ def test_offsets_from_distances_are_those_of_jax(reading):
 
 
 def test_an_exported_geometric_model_keeps_its_option(tmp_path):
-    sizes = randpos.Architecture(layers=2, heads=2, dim=8, hidden=12)
-    encoding = Geometric(sizes.shape(100), normalise=False, key=KEY)
-    model = randpos.Encoder(9, 3, encoding, sizes, key=KEY)
+    encoding = copy.copy(encoder("geometric").encoding)
+    object.__setattr__(encoding, "normalise", False)
+    model = eqx.tree_at(lambda m: m.encoding, encoder("geometric"), encoding)
+    assert isinstance(model.encoding, Geometric)
+    assert not model.encoding.normalise
     export_torch(model, tmp_path / "loose.safetensors")
     positions = Positions.at(jnp.arange(1, TIME + 1))
     found = run(load_encoder(tmp_path / "loose.safetensors"), tokens(), positions)

@@ -65,7 +65,8 @@ class _Trial:
         self.model, self.maximum, self.length, self.seed = model, maximum, length, seed
         generator = torch.Generator().manual_seed(seed)
         config = model.config.get_text_config()
-        vocabulary, padding = config.vocab_size, config.pad_token_id
+        vocabulary = config.vocab_size
+        padding = -1 if config.pad_token_id is None else config.pad_token_id
         tokens = torch.randint(0, vocabulary, (2, length), generator=generator)
         # RoBERTa-type models count tokens that are not padding.
         tokens = torch.where(tokens == padding, (tokens + 1) % vocabulary, tokens)
