@@ -5,7 +5,8 @@ It calls the interface of an encoding and never asks which encoding it is.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -186,8 +187,24 @@ class Encoder(eqx.Module):
             key: Source of dropout; without one, as in evaluation, there is none.
             pieces: In how many equal pieces each block computes the batch, to bound the memory.
         """
-        views = self.view(positions, mask=mask, outputs=outputs)
-        return self.logits(tokens, positions, views, outputs=outputs, key=key, pieces=pieces)
+        if pieces == 1:
+            views = self.view(positions, mask=mask, outputs=outputs)
+            return self.logits(tokens, positions, views, outputs=outputs, key=key)
+        keys = self._dropout_keys(key)
+        x = self._embed(tokens, positions, keys[-1])
+        for layer in range(self.architecture.layers):
+            # Positions are made to depend on the layer before, by adding a zero that XLA cannot
+            # foresee. Otherwise it prepares what all layers see ahead of the first, and for
+            # relative at T = 1500 that is 0.5 GiB each.
+            zero = jnp.minimum(jnp.abs(x[0, 0, 0]), 0.0).astype(jnp.int32)
+            tied = jax.tree.map(lambda index, zero=zero: index + zero, positions)
+            view = self.view(tied, mask=mask, outputs=outputs)[layer]
+            size = len(x) // pieces
+            cut = x.reshape(pieces, size, *x.shape[1:]), size * jnp.arange(pieces)
+            apply = partial(self._apply, layer, view, outputs, keys[layer])
+            x = jax.lax.map(lambda piece, apply=apply: apply(*piece), cut)
+            x = x.reshape(-1, *x.shape[2:])
+        return self.head(x)
 
     def view(
         self,
@@ -224,32 +241,12 @@ class Encoder(eqx.Module):
         outputs: tuple[Length, int] | None = None,
         key: Key[Array, ""] | None = None,
         first: Length = 0,
-        pieces: int = 1,
     ) -> Float[Array, "batch output classes"]:
         """Finishes a call from prepared views; `first` numbers the first example for dropout."""
-        layers = self.architecture.layers
-        keys = [None] * (1 + layers)
-        if key is not None:
-            *keys, to_embedding = jax.random.split(key, 2 * layers + 1)
-            keys = [*zip(keys[::2], keys[1::2], strict=True), to_embedding]
+        keys = self._dropout_keys(key)
         x = self._embed(tokens, positions, keys[-1], first)
-
-        def apply(layer: int, x: Float[Array, "piece time dim"], first: Length):
-            block, context = self.blocks[layer], x
-            if outputs is not None and layer == layers - 1:
-                x = jax.lax.dynamic_slice_in_dim(x, *outputs, axis=1)
-            q, k, v = block.heads(x, context)
-            attended = self.encoding.attend(x, q, k, v, views[layer], layer)
-            return block.finish(x, attended, keys[layer], first)
-
-        for layer in range(layers):
-            if pieces == 1:
-                x = apply(layer, x, first)
-            else:
-                size = len(x) // pieces
-                cut = (x.reshape(pieces, size, *x.shape[1:]), first + size * jnp.arange(pieces))
-                x = jax.lax.map(lambda piece, layer=layer: apply(layer, *piece), cut)
-                x = x.reshape(-1, *x.shape[2:])
+        for layer, view in enumerate(views):
+            x = self._apply(layer, view, outputs, keys[layer], x, first)
         return self.head(x)
 
     def trace(
@@ -268,6 +265,31 @@ class Encoder(eqx.Module):
             x = self.blocks[layer].finish(x, attention[-1] @ v)
             activations.append(x)
         return Trace(embeddings, tuple(activations), tuple(attention), self.head(x))
+
+    def _apply(
+        self,
+        layer: int,
+        view: View,
+        outputs: tuple[Length, int] | None,
+        keys: tuple[Key[Array, ""], Key[Array, ""]] | None,
+        x: Float[Array, "batch time dim"],
+        first: Length,
+    ) -> Float[Array, "batch query dim"]:
+        """Applies a block; the last one to the tokens that `outputs` selects."""
+        context = x
+        if outputs is not None and layer == self.architecture.layers - 1:
+            x = jax.lax.dynamic_slice_in_dim(x, *outputs, axis=1)
+        q, k, v = self.blocks[layer].heads(x, context)
+        attended = self.encoding.attend(x, q, k, v, view, layer)
+        return self.blocks[layer].finish(x, attended, keys, first)
+
+    def _dropout_keys(self, key: Key[Array, ""] | None) -> list[Any]:
+        """Returns a pair of keys per block and one for the embeddings, or Nones."""
+        layers = self.architecture.layers
+        if key is None:
+            return [None] * (layers + 1)
+        *keys, to_embedding = jax.random.split(key, 2 * layers + 1)
+        return [*zip(keys[::2], keys[1::2], strict=True), to_embedding]
 
     def _embed(
         self,
