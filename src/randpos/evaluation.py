@@ -19,7 +19,7 @@ from randpos.errors import UserError
 from randpos.model import Encoder
 from randpos.sequences import assemble, total_length
 
-BUDGET = 2**26
+BUDGET = 2**25
 """Bytes that one piece's attention logits may take."""
 
 

@@ -1,0 +1,23 @@
+"""Evaluation of the longest sequences fits into 4 GiB, by the compiler's own account."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from randpos import Experiment
+from randpos.evaluation import accuracy
+
+GIB = 2**30
+
+
+@pytest.mark.parametrize("encoding", ["randomized-relative", "geometric"])
+def test_duplicate_string_at_length_500_stays_under_4_gib(encoding):
+    experiment = Experiment(task="duplicate_string", encoding=encoding)
+    shapes, _ = experiment.skeleton()
+    program = jax.jit(partial(accuracy, experiment, 500))
+    memory = program.lower(shapes, jnp.int32(500)).compile().memory_analysis()
+    assert experiment.longest == 1500 and memory is not None
+    # The libraries themselves take less than 0.5 GiB.
+    assert memory.temp_size_in_bytes + memory.argument_size_in_bytes < 3.5 * GIB
