@@ -213,6 +213,16 @@ def test_a_batch_in_pieces_gives_what_it_gives_whole(name):
     np.testing.assert_allclose(jnp.concatenate(pieces), whole, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("outputs", [None, (3, 2)], ids=["all", "selected"])
+def test_a_call_may_compute_its_batch_in_pieces(outputs):
+    model, positions = encoder("sincos"), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    whole, cut = (
+        model(tokens(BUFFER), positions, mask=MASK, outputs=outputs, key=KEY, pieces=pieces)
+        for pieces in (1, 2)
+    )
+    np.testing.assert_allclose(cut, whole, rtol=0, atol=1e-5)
+
+
 def test_members_of_an_ensemble_compute_as_alone():
     one, positions = encoder("rope"), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
     other = jax.tree.map(lambda x: 0.5 * x if eqx.is_inexact_array(x) else x, one)

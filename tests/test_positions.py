@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from randpos import Ordinal, Positions, Randomized, sample_positions
+from randpos.positions import cut_positions
 
 KEY = jax.random.key(11)
 MANY = jax.random.split(KEY, 8000)
@@ -186,6 +187,13 @@ def test_rows_are_what_some_queries_see():
     np.testing.assert_array_equal(part.query, whole.query[2:5])
     np.testing.assert_array_equal(part.key, whole.key)
     np.testing.assert_array_equal(part.offsets, whole.offsets[2:5])
+
+
+@pytest.mark.parametrize("per", ["per_batch", "per_layer"])
+def test_a_cut_buffer_keeps_the_places_before_the_cut(per):
+    scheme = Randomized(100, per=per)
+    cut, alone = cut_positions(scheme.draws(KEY, 4, 9, 2), 4), scheme.draws(KEY, 4, 4, 2)
+    jax.tree.map(np.testing.assert_array_equal, cut, alone)
 
 
 def test_the_largest_position_is_known_to_the_scheme():
