@@ -87,11 +87,13 @@ class Positions(eqx.Module):
     query: Int[Array, " query"]
     key: Int[Array, " key"]
     offsets: Int[Array, "query key"]
+    differences: bool = eqx.field(static=True, default=False)
+    """Whether every offset is known to be the query's position minus the key's."""
 
     @classmethod
     def at(cls, index: Int[Array, " time"]) -> "Positions":
         """Returns tokens at the given positions, seen from one another."""
-        return cls(index, index, index[:, None] - index[None, :])
+        return cls(index, index, index[:, None] - index[None, :], differences=True)
 
     def rows(self, start: Length, size: int) -> "Positions":
         """Returns the same keys seen from the queries `start` to `start + size` only."""
@@ -99,6 +101,7 @@ class Positions(eqx.Module):
             jax.lax.dynamic_slice_in_dim(self.query, start, size),
             self.key,
             jax.lax.dynamic_slice_in_dim(self.offsets, start, size),
+            self.differences,
         )
 
 

@@ -15,6 +15,10 @@ from randpos.encodings.base import Encoding, Keys, Mask, Queries, Shape, View
 from randpos.layers import truncated_normal
 from randpos.positions import Positions
 
+DENSE = 128
+"""Up to this many keys, sums over earlier keys are matrix products: 5 times as fast at T = 41 and
+at T = 81 (docs/performance.md). A matrix per query would take too much memory beyond."""
+
 
 class Scan(NamedTuple):
     """In which order each query tests the keys, and on which side of it they stand."""
@@ -24,6 +28,8 @@ class Scan(NamedTuple):
     """The keys from first to last tested."""
     rank: Int[Array, "query key"]
     """When each key is tested: the inverse of `order`."""
+    before: Float[Array, "query key key"] | None
+    """1 where the first key is tested before the second; None for more than `DENSE` keys."""
 
 
 def scan_order(offsets: Int[Array, "query key"]) -> Int[Array, "query key"]:
@@ -43,11 +49,34 @@ def log_reach(
 
     Sums of the terms themselves: differences of prefix sums would cancel (docs/fidelity.md).
     """
-    shape = log_miss.shape
-    in_order = jnp.take_along_axis(log_miss, jnp.broadcast_to(scan.order, shape), axis=-1)
-    before = jnp.cumsum(in_order, axis=-1)
-    before = jnp.pad(before[..., :-1], ((0, 0),) * 3 + ((1, 0),))
-    return jnp.take_along_axis(before, jnp.broadcast_to(scan.rank, shape), axis=-1)
+    return _log_reach(log_miss, scan)
+
+
+@jax.custom_vjp
+def _log_reach(log_miss, scan):
+    return _sums(log_miss, scan, after=False)
+
+
+# The map is linear, and its transpose sums over the keys tested after. Autodiff would make scatters
+# of the gathers.
+_log_reach.defvjp(
+    lambda log_miss, scan: (_log_reach(log_miss, scan), scan),
+    lambda scan, grad: (_sums(grad, scan, after=True), None),
+)
+
+
+def _sums(x, scan: Scan, *, after: bool):
+    """Sums `x` over the keys tested before each key, or after it."""
+    if scan.before is not None:
+        matrices = jnp.swapaxes(scan.before, -1, -2) if after else scan.before
+        rows = jnp.transpose(x, (2, 0, 1, 3)).reshape(x.shape[2], -1, x.shape[3])
+        sums = jnp.matmul(rows, matrices, precision=jax.lax.Precision.HIGHEST)
+        return jnp.transpose(sums.reshape(x.shape[2], *x.shape[:2], -1), (1, 2, 0, 3))
+    in_order = jnp.take_along_axis(x, jnp.broadcast_to(scan.order, x.shape), axis=-1)
+    sums = jax.lax.cumsum(in_order, axis=3, reverse=after)
+    shift = (-1, 1, 0) if after else (1, -1, 0)
+    sums = jax.lax.pad(sums, 0.0, [(0, 0, 0)] * 3 + [shift])
+    return jnp.take_along_axis(sums, jnp.broadcast_to(scan.rank, x.shape), axis=-1)
 
 
 class Geometric(Encoding):
@@ -90,7 +119,10 @@ class Geometric(Encoding):
     def share(self, positions: Positions, mask: Mask) -> Scan:
         """Sorts every query's keys by distance, once for all layers."""
         order = scan_order(positions.offsets)
-        return Scan(positions.offsets, order, jnp.argsort(order, axis=-1))
+        rank = jnp.argsort(order, axis=-1)
+        dense = rank.shape[-1] <= DENSE
+        before = (rank[:, :, None] < rank[:, None, :]).astype(jnp.float32) if dense else None
+        return Scan(positions.offsets, order, rank, before)
 
     def weights(
         self,
@@ -104,8 +136,9 @@ class Geometric(Encoding):
         scan: Scan = view.shared
         z = self.match(x, q, k, scan, layer)
         allowed = view.mask & (scan.offsets != 0)
-        log_miss = jnp.where(allowed, -jax.nn.softplus(z), 0.0)
-        log_hit = jnp.where(allowed, -jax.nn.softplus(-z), NEVER)
+        common = jnp.log1p(jnp.exp(-jnp.abs(z)))
+        log_miss = jnp.where(allowed, -jnp.maximum(z, 0.0) - common, 0.0)
+        log_hit = jnp.where(allowed, -jnp.maximum(-z, 0.0) - common, NEVER)
         log_weights = log_hit + log_reach(log_miss, scan)
         weights = jax.nn.softmax(log_weights, axis=-1) if self.normalise else jnp.exp(log_weights)
         return jnp.where(allowed, weights, 0.0)

@@ -1,20 +1,37 @@
 """Relative encoding (Dai et al., 2019, Transformer-XL)."""
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from randpos.attention import softmax_attention
 from randpos.encodings.base import Encoding, Keys, Logits, Mask, Queries, Shape, View
-from randpos.encodings.sinusoids import sinusoid
+from randpos.encodings.sinusoids import sin_cos, sinusoid
 from randpos.errors import UserError
 from randpos.layers import truncated_normal
 from randpos.positions import Positions
 
 
+class Waves(NamedTuple):
+    """Sines and cosines of the positions, from which those of all differences follow.
+
+    s sin(a - b) + c cos(a - b) = cos b (s sin a + c cos a) + sin b (c sin a - s cos a)
+    """
+
+    sin: Float[Array, "query pair"]
+    cos: Float[Array, "query pair"]
+    keys: Float[Array, "dim key"]
+    """The cosines of the keys' angles above their sines."""
+
+
 class Relative(Encoding):
     """Logits (q + u)·k + (q + v)·(W_r R(δ)), scaled by 1/√d, with R the sinusoid of the offset.
 
-    R(δ) is the same for all examples of a batch, so W_r R(δ) is formed once per batch and layer.
+    Where offsets are differences of positions, (q + v) W_r is formed first: turned by the query's
+    angles, its product with the sinusoids of the keys is the same, and nothing of the size of
+    R(δ) is needed. Otherwise W_r R(δ), the same for all examples, is formed once per batch.
     """
 
     name = "relative"
@@ -39,21 +56,30 @@ class Relative(Encoding):
         self.content_bias = 0.02 * jax.random.normal(to_u, per_head)
         self.position_bias = 0.02 * jax.random.normal(to_v, per_head)
 
-    def share(self, positions: Positions, mask: Mask) -> Float[Array, "query key dim"]:
-        """Computes R(δ) for every pair of tokens."""
-        return sinusoid(positions.offsets, self.shape.dim)
+    def share(self, positions: Positions, mask: Mask) -> Waves | Float[Array, "query key dim"]:
+        """Computes the sinusoids of all positions, or R(δ) for every pair of tokens."""
+        if not positions.differences:
+            return sinusoid(positions.offsets, self.shape.dim)
+        sin, cos = sin_cos(positions.key, self.shape.dim // 2)
+        keys = jnp.concatenate([cos, sin], axis=-1).T
+        return Waves(*sin_cos(positions.query, self.shape.dim // 2), keys)
 
     def table(
-        self, shared: Float[Array, "query key dim"], layer: int
-    ) -> Float[Array, "head query head_dim key"]:
-        """Computes W_r R(δ).
+        self, shared: Waves | Float[Array, "query key dim"], layer: int
+    ) -> Float[Array, "head query head_dim key"] | None:
+        """Computes W_r R(δ) where it is needed.
 
         Keys come last in memory: the product with the queries of all examples then is one matrix
         product per head and place, three times as fast as with channels last.
         """
+        if isinstance(shared, Waves):
+            return None
+        return jnp.einsum("qkc,hdc->hqdk", shared, self.per_head(layer))
+
+    def per_head(self, layer: int) -> Float[Array, "head head_dim dim"]:
+        """Returns the transpose of W_r, split into heads."""
         shape = self.shape
-        projection = self.projection[layer].reshape(shape.dim, shape.heads, shape.head_dim)
-        return jnp.einsum("qkc,chd->hqdk", shared, projection)
+        return self.projection[layer].T.reshape(shape.heads, shape.head_dim, shape.dim)
 
     def rotate(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
         """Adds u to the queries."""
@@ -62,16 +88,58 @@ class Relative(Encoding):
     def bias(self, q: Queries, view: View, layer: int) -> Logits:
         """Returns (q + v)·(W_r R(δ)) / √d."""
         q = (q + self.position_bias[layer][:, None, :]) * q.shape[-1] ** -0.5
-        return _look_up(q, view.table)
+        if view.table is not None:
+            return _look_up(q, view.table)
+        return _swap(_turn_and_meet(_swap(q), self.per_head(layer), view.shared))
+
+    def attend(
+        self,
+        x: Float[Array, "batch query model"],
+        q: Queries,
+        k: Keys,
+        v: Keys,
+        view: View,
+        layer: int,
+    ) -> Queries:
+        """Attends with heads as the first axis, in which order the bias is formed."""
+        bias = _swap(self.bias(q, view, layer))
+        q, k = self.rotate(q, k, view, layer)
+        return _swap(softmax_attention(_swap(q), _swap(k), _swap(v), bias, _swap(view.mask)))
+
+
+# Both products have a backward rule by hand: it differs from autodiff's in the order of axes only,
+# but that makes a layer's attention 1.2 (waves) and 1.7 (table) times as fast on a CPU
+# (docs/performance.md).
+
+
+def _swap(x):
+    return jnp.swapaxes(x, 0, 1)
+
+
+@jax.custom_vjp
+def _turn_and_meet(q, projection, waves):
+    """Projects queries [head batch query dim], turns them by their angles, and meets the keys."""
+    w = q.reshape(len(q), -1, q.shape[-1]) @ projection
+    s, c = jnp.split(w.reshape(*q.shape[:-1], -1), 2, axis=-1)
+    turned = [s * waves.sin + c * waves.cos, c * waves.sin - s * waves.cos]
+    return jnp.concatenate(turned, axis=-1) @ waves.keys
+
+
+def _turn_and_meet_backward(saved, grad):
+    q, projection, waves = saved
+    a, b = jnp.split(grad @ waves.keys.T, 2, axis=-1)
+    turned = [a * waves.sin - b * waves.cos, a * waves.cos + b * waves.sin]
+    d_w = jnp.concatenate(turned, axis=-1).reshape(len(q), -1, projection.shape[-1])
+    d_q = (d_w @ jnp.swapaxes(projection, -1, -2)).reshape(q.shape)
+    return d_q, jnp.swapaxes(q.reshape(len(q), -1, q.shape[-1]), -1, -2) @ d_w, None
+
+
+_turn_and_meet.defvjp(lambda *args: (_turn_and_meet(*args), args), _turn_and_meet_backward)
 
 
 @jax.custom_vjp
 def _look_up(q, table):
-    """Returns einsum("bhqd,hqdk->bhqk"), with heads and places as the axes of a batch of products.
-
-    Left to einsum and autodiff, other orders of the axes are chosen in the backward pass, which
-    made the attention of a layer 1.7 times as slow (docs/performance.md).
-    """
+    """Returns einsum("bhqd,hqdk->bhqk") as a batch of products over heads and places."""
     return jnp.transpose(jnp.transpose(q, (1, 2, 0, 3)) @ table, (2, 0, 1, 3))
 
 
@@ -82,4 +150,4 @@ def _look_up_backward(saved, grad):
     return d_q, jnp.transpose(q, (1, 2, 3, 0)) @ grad
 
 
-_look_up.defvjp(lambda q, table: (_look_up(q, table), (q, table)), _look_up_backward)
+_look_up.defvjp(lambda *args: (_look_up(*args), args), _look_up_backward)
