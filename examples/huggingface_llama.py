@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, get_cosine_schedule_with_warmup
 
 from randpos.huggingface import randomize_positions
 
@@ -42,15 +42,15 @@ def tiny_llama(symbols: int) -> LlamaForCausalLM:
     )
 
 
-def train(model: LlamaForCausalLM, steps: int, longest: int, symbols: int, rate: float) -> None:
+def train(
+    model: LlamaForCausalLM, steps: int, batch: int, longest: int, symbols: int, rate: float
+) -> None:
     """Trains on strings of 1 to `longest` symbols, one length per batch."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, rate, total_steps=steps, pct_start=0.05
-    )
+    schedule = get_cosine_schedule_with_warmup(optimizer, steps // 20, steps)
     model.train()
     for _ in range(steps):
-        prompt, answer = strings(64, int(torch.randint(1, longest + 1, ())), symbols)
+        prompt, answer = strings(batch, int(torch.randint(1, longest + 1, ())), symbols)
         labels = torch.cat([torch.full_like(prompt, -100), answer], dim=1)
         loss = model(torch.cat([prompt, answer], dim=1), labels=labels, use_cache=False).loss
         optimizer.zero_grad()
@@ -75,20 +75,22 @@ def accuracy(model: Any, length: int, symbols: int) -> float:
 
 def compare(
     steps: int = 4000,
+    batch: int = 64,
     longest: int = 20,
     asked: tuple[int, ...] = (20, 40, 60),
     maximum: int = 128,
     rate: float = 3e-3,
+    seed: int = 0,
 ) -> dict[str, list[float]]:
     """Trains both models and returns their accuracies at the lengths asked."""
     symbols = max(asked) + 4
     found = {}
     for way in ("ordinary", "randomized"):
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         model = tiny_llama(symbols)
         if way == "randomized":
-            randomize_positions(model, maximum=maximum, seed=0)
-        train(model, steps, longest, symbols, rate)
+            randomize_positions(model, maximum=maximum, seed=seed)
+        train(model, steps, batch, longest, symbols, rate)
         found[way] = [accuracy(model, length, symbols) for length in asked]
         shown = "  ".join(f"{n}: {share:.2f}" for n, share in zip(asked, found[way], strict=True))
         print(f"{way:>10} positions, trained to length {longest}; accuracy at length {shown}")

@@ -27,10 +27,14 @@ def test_the_short_example_runs(capsys):
 
 
 def test_randomized_positions_reach_lengths_that_ordinary_ones_do_not():
-    """The example at smoke size; at full size it is 1.00 against 0.02 at three times the length."""
+    """The example at smoke size, where it depends on luck: seed 2 has not learnt by then.
+
+    With seeds 0, 1 and 2 it was 0.39, 0.43 and 0.14 against 0.05, 0.09 and 0.11 at length 20. The
+    full size, which the guide reports, takes minutes.
+    """
     compare = runpy.run_path(str(ROOT / "examples" / "huggingface_llama.py"))["compare"]
-    found = compare(steps=700, longest=10, asked=(10, 20), maximum=64, rate=5e-3)
+    found = compare(steps=1000, longest=10, asked=(10, 20, 30), maximum=64, rate=5e-3, seed=0)
     assert found["ordinary"][0] > 0.9  # both have learnt what they were shown
-    assert found["randomized"][0] > 0.5
+    assert found["randomized"][0] > 0.6
     assert found["ordinary"][1] < 0.15
     assert found["randomized"][1] > found["ordinary"][1] + 0.15
