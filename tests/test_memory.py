@@ -6,15 +6,23 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from randpos import Experiment
+from randpos import Experiment, PositionOptions
 from randpos.evaluation import accuracy
 
 GIB = 2**30
 
 
-@pytest.mark.parametrize("encoding", ["randomized-relative", "geometric"])
-def test_duplicate_string_at_length_500_stays_under_4_gib(encoding):
-    experiment = Experiment(task="duplicate_string", encoding=encoding)
+@pytest.mark.parametrize(
+    ("encoding", "reading"),
+    [
+        ("randomized-relative", "distances"),
+        ("randomized-relative", "positions"),
+        ("geometric", None),
+    ],
+)
+def test_duplicate_string_at_length_500_stays_under_4_gib(encoding, reading):
+    options = PositionOptions(reading=reading or "positions")
+    experiment = Experiment(task="duplicate_string", encoding=encoding, positions=options)
     shapes, _ = experiment.skeleton()
     program = jax.jit(partial(accuracy, experiment, 500))
     memory = program.lower(shapes, jnp.int32(500)).compile().memory_analysis()

@@ -75,6 +75,12 @@ class Combination:
             per: How often positions are drawn.
         """
         if not self.prefix:
+            if (reading, per) != ("positions", "per_batch"):
+                raise UserError(
+                    f"reading={reading!r} and draw={per!r} apply to randomized positions, but "
+                    f"those of {self.name} are ordinal; leave them out, or pass "
+                    f"randomized-{self.name}."
+                )
             return Ordinal()
         scheme = Randomized(maximum, self.prefix == "randomized", reading, per)
         if reading not in self.encoding.readings:
@@ -114,6 +120,8 @@ def get_combination(name: str) -> Combination:
     """
     known = combinations()
     name = ALIASES.get(name, name)
+    if name.endswith("-none"):
+        raise UserError(f"{name!r} has no positions to draw; pass none.")
     if name not in known:
         raise unknown("encoding", name, [*known, *ALIASES])
     return known[name]

@@ -24,7 +24,7 @@ def token_bits(
     key: Key[Array, ""], shape: tuple[int, ...], first: int | Int[Array, ""] = 0
 ) -> UInt32[Array, "batch time"]:
     """Returns 32 bits per token, a function of the key, the example's number and the place."""
-    high, low = jax.random.key_data(key).astype(jnp.uint32)
+    high, low = jax.random.key_data(key).astype(jnp.uint32)[:2]
     example = jnp.uint32(first) + jax.lax.broadcasted_iota(jnp.uint32, shape, 0)
     place = jax.lax.broadcasted_iota(jnp.uint32, shape, 1)
     bits = mix(example ^ high, 0x7FEB352D) + low
@@ -49,5 +49,5 @@ def dropout(
         return x
     channel = jax.lax.broadcasted_iota(jnp.uint32, x.shape, 2) * jnp.uint32(GOLDEN)
     bits = mix(token_bits(key, x.shape[:2], first)[..., None] + channel, 0x846CA68B)
-    kept = bits >= jnp.uint32(round(rate * 2**32))
+    kept = bits >= jnp.uint32(min(round(rate * 2**32), 2**32 - 1))
     return jnp.where(kept, x * (1.0 / (1.0 - rate)), 0.0)

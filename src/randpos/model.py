@@ -114,6 +114,16 @@ class Block(eqx.Module):
         return self.feed_forward_norm(x + dropout(fed, rate, to_feed_forward, first))
 
 
+def _inside(outputs: tuple[Length, int] | None, time: int) -> tuple[Length, int] | None:
+    """Keeps selected tokens inside the sequence: a slice beyond it would move without a word."""
+    if outputs is None:
+        return None
+    start, size = outputs
+    if isinstance(start, int) and not 0 <= start <= time - size:
+        raise UserError(f"outputs={outputs} reach beyond the {time} tokens of the sequence.")
+    return jnp.clip(start, 0, time - size), size
+
+
 class Encoder(eqx.Module):
     """Token embedding, an encoding, blocks and an output head.
 
@@ -185,8 +195,15 @@ class Encoder(eqx.Module):
             outputs: The first token (it may be traced) and the number of tokens whose logits are
                 wanted. The last block then works on those tokens only.
             key: Source of dropout; without one, as in evaluation, there is none.
-            pieces: In how many equal pieces each block computes the batch, to bound the memory.
+            pieces: In how many equal pieces each block computes the batch, to bound the memory;
+                the mask must then be the same for all sequences.
         """
+        if len(tokens) % pieces or (pieces > 1 and mask is not None and len(mask) > 1):
+            raise UserError(
+                f"a batch of {len(tokens)} cannot be computed in pieces={pieces}: pieces must "
+                "divide it, and the mask must be shared by all sequences."
+            )
+        outputs = _inside(outputs, tokens.shape[1])
         if pieces == 1:
             views = self.view(positions, mask=mask, outputs=outputs)
             return self.logits(tokens, positions, views, outputs=outputs, key=key)
@@ -196,7 +213,7 @@ class Encoder(eqx.Module):
             # Positions are made to depend on the layer before, by adding a zero that XLA cannot
             # foresee. Otherwise it prepares what all layers see ahead of the first, and for
             # relative at T = 1500 that is 0.5 GiB each.
-            zero = jnp.minimum(jnp.abs(x[0, 0, 0]), 0.0).astype(jnp.int32)
+            zero = jnp.nan_to_num(jnp.minimum(jnp.abs(x[0, 0, 0]), 0.0)).astype(jnp.int32)
             tied = jax.tree.map(lambda index, zero=zero: index + zero, positions)
             view = self.view(tied, mask=mask, outputs=outputs)[layer]
             size = len(x) // pieces
@@ -219,7 +236,10 @@ class Encoder(eqx.Module):
         """
         layers = self.architecture.layers
         per_layer = [positions] * layers if isinstance(positions, Positions) else list(positions)
+        if len(per_layer) != layers:
+            raise UserError(f"{len(per_layer)} draws of positions do not fit {layers} layers.")
         first: list[Length] = [0] * layers
+        outputs = _inside(outputs, len(per_layer[-1].key))
         if outputs is not None:
             per_layer[-1], first[-1] = per_layer[-1].rows(*outputs), outputs[0]
         views: list[View] = []
@@ -243,6 +263,7 @@ class Encoder(eqx.Module):
         first: Length = 0,
     ) -> Float[Array, "batch output classes"]:
         """Finishes a call from prepared views; `first` numbers the first example for dropout."""
+        outputs = _inside(outputs, tokens.shape[1])
         keys = self._dropout_keys(key)
         x = self._embed(tokens, positions, keys[-1], first)
         for layer, view in enumerate(views):

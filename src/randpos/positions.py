@@ -8,6 +8,7 @@ Nothing in this file knows of encodings; an encoding knows nothing of how its po
 """
 
 import abc
+import operator
 from typing import Literal, get_args
 
 import equinox as eqx
@@ -20,6 +21,8 @@ from randpos.errors import UserError, unknown
 Length = int | Int[Array, ""]
 Reading = Literal["positions", "distances", "released"]
 Draw = Literal["per_batch", "per_layer"]
+LARGEST = 65_535
+"""The largest position there is: two digits of base 256 (see encodings/sinusoids.py)."""
 
 
 def sample_positions(
@@ -71,7 +74,13 @@ def _subset(
 
 def check_maximum(maximum: int, length: Length, of: str = "a sequence of that length") -> None:
     """Raises `UserError` if L positions cannot serve `length` tokens."""
-    if isinstance(length, int) and maximum < length:
+    try:
+        length = operator.index(length)  # type: ignore[arg-type]
+    except TypeError:  # a traced length, which the caller has bounded
+        return
+    if length < 0:
+        raise UserError(f"a sequence of length {length} has no positions; pass 0 or more.")
+    if maximum < length:
         raise UserError(
             f"L={maximum} is too small for {of}: it needs {length} positions; "
             f"pass --positions.maximum {length} or more."
@@ -166,8 +175,10 @@ class Randomized(Scheme):
     per: Draw = eqx.field(static=True, default="per_batch")
 
     def __check_init__(self) -> None:
-        if self.maximum < 1:
-            raise UserError(f"L={self.maximum} leaves no positions; pass a maximum of 1 or more.")
+        if not 1 <= self.maximum <= LARGEST:
+            raise UserError(
+                f"L={self.maximum} must lie between 1 and {LARGEST:,}; pass another maximum."
+            )
         if self.reading not in get_args(Reading):
             raise unknown("reading", self.reading, get_args(Reading))
         if self.per not in get_args(Draw):

@@ -3,6 +3,7 @@
 from jaxtyping import Array, Float, Key
 
 from randpos.encodings.base import Encoding, Shape
+from randpos.errors import UserError
 from randpos.layers import truncated_normal
 from randpos.positions import Positions
 
@@ -31,4 +32,9 @@ class Learned(Encoding):
         self, x: Float[Array, "batch time dim"], positions: Positions
     ) -> Float[Array, "batch time dim"]:
         """Adds the row of each position; positions count from 1."""
+        if len(positions.query) > len(self.rows):
+            raise UserError(
+                f"learned has rows for {len(self.rows)} positions, but the sequence has "
+                f"{len(positions.query)} places; build it for a shape with more positions."
+            )
         return x + self.rows[positions.query - 1]
