@@ -1,0 +1,42 @@
+"""Experiments that train in a moment, and engines that are compiled once for all tests.
+
+Compiling is nearly all that such a test costs. A fixed length needs one program instead of one per
+size, and an engine serves every seed, learning rate and number of steps.
+"""
+
+import dataclasses
+import functools
+from typing import Any
+
+from randpos import Architecture, Evaluation, Experiment, PositionOptions, Schedule
+from randpos.training import Engine, make_engine
+
+SIZES = Architecture(layers=1, heads=2, dim=8, hidden=8, dropout=0.1)
+
+
+def tiny(**changes: Any) -> Experiment:
+    """A model of a few hundred parameters that reverses four bits."""
+    fields: dict[str, Any] = {
+        "task": "reverse_string",
+        "encoding": "randomized-sincos",
+        "steps": 60,
+        "batch": 8,
+        "learning_rate": 1e-2,
+        "test_length": 6,
+        "positions": PositionOptions(maximum=32),
+        "model": SIZES,
+        "lengths": Schedule("fixed", 4),
+        "evaluation": Evaluation(batch=16),
+    }
+    return Experiment(**{**fields, **changes})
+
+
+@functools.cache
+def _engine(experiment: Experiment) -> Engine:
+    return make_engine(experiment)
+
+
+def shared_engine(experiment: Experiment) -> Engine:
+    """The same programs for whatever differs only in what no program depends on."""
+    usual = {"seed": 0, "learning_rate": 1e-2, "steps": 60, "evaluation": Evaluation()}
+    return _engine(dataclasses.replace(experiment, **usual))
