@@ -14,7 +14,7 @@ from jaxtyping import Array, Key, PyTree
 
 from randpos.combinations import Combination, get_combination
 from randpos.encodings import Encoding, Shape
-from randpos.errors import UserError
+from randpos.errors import UserError, unknown
 from randpos.lengths import Schedule
 from randpos.model import Architecture, Encoder
 from randpos.positions import Draw, Randomized, Reading, Scheme, check_maximum
@@ -33,6 +33,9 @@ class PositionOptions:
     """What a randomized offset is: `positions` (the paper's text), `distances` or `released`."""
     draw: Draw = "per_batch"
     """Draw positions once `per_batch`, or anew `per_layer` as the released code does."""
+
+    def __post_init__(self) -> None:
+        Randomized(self.maximum, True, self.reading, self.draw)  # which checks them
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,9 @@ class Experiment:
     evaluation: Evaluation = field(default_factory=Evaluation)
 
     def __post_init__(self) -> None:
+        # A rate written as 1 is the rate 1.0, and the same run.
+        object.__setattr__(self, "learning_rate", float(self.learning_rate))
+        object.__setattr__(self, "clip", float(self.clip))
         for name in ("steps", "batch", "test_length"):
             if getattr(self, name) < 1:
                 raise UserError(f"{name}={getattr(self, name)} must be at least 1.")
@@ -144,7 +150,7 @@ class Experiment:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "Experiment":
+    def from_dict(cls, data: Any) -> "Experiment":
         """Reads what `to_dict` wrote; a field of the wrong type or name is a `UserError`."""
         return _read(cls, data, "experiment")
 
@@ -212,4 +218,6 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 def preset(name: str) -> Experiment:
     """Returns the experiment with the paper's settings and the budget called `name`."""
+    if name not in PRESETS:
+        raise unknown("preset", name, PRESETS)
     return Experiment(**PRESETS[name])

@@ -1,5 +1,6 @@
 """Which length a training step has, and the few static sizes that all lengths are padded to."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -39,8 +40,8 @@ class Schedule:
         for field in ("maximum", "initial", "increase", "every"):
             if getattr(self, field) < 1:
                 raise UserError(f"lengths.{field}={getattr(self, field)} must be at least 1.")
-        if not self.decay > 0:
-            raise UserError(f"lengths.decay={self.decay} must be greater than 0.")
+        if not 0 < self.decay < math.inf:
+            raise UserError(f"lengths.decay={self.decay} must be a positive number.")
         if not 0 <= self.seed < 2**32:
             raise UserError(f"lengths.seed={self.seed} must lie between 0 and 2^32 - 1.")
 
@@ -54,9 +55,10 @@ class Schedule:
             return 1 + jax.random.categorical(key, log_odds).astype(jnp.int32)
         bound = jnp.asarray(self.maximum, jnp.int32)
         if self.name == "regular_increase":
-            grown = jnp.asarray(step, jnp.int32) // self.every
-            # Clipped before it is scaled, so that a long run cannot overflow.
-            grown = self.initial + self.increase * jnp.minimum(grown, self.maximum)
+            grown = jnp.asarray(step, jnp.int32) // min(self.every, 2**31 - 1)
+            # Each term clipped to N before it is used, so that nothing can overflow.
+            initial, increase = min(self.initial, self.maximum), min(self.increase, self.maximum)
+            grown = initial + increase * jnp.minimum(grown, self.maximum)
             bound = jnp.minimum(grown, bound)
         return jax.random.randint(key, (), 1, bound + 1)
 
