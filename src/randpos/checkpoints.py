@@ -60,30 +60,40 @@ def load_arrays(path: Path, like: PyTree) -> PyTree:
 def save(folder: Path, step: int, arrays: dict[str, np.ndarray], keep: int) -> None:
     """Writes a checkpoint, then removes all but the newest `keep`."""
     content = safetensors.numpy.save(arrays)
-    data = folder / f"step-{step:09d}.safetensors"
+    data = folder / f"{_name(step)}.safetensors"
     write_atomic(data, content)
     digest = hashlib.sha256(content).hexdigest()
     write_json(data.with_suffix(".json"), {"format": FORMAT, "step": step, "sha256": digest})
-    for sidecar in _sidecars(folder)[keep:]:
-        sidecar.unlink(missing_ok=True)
-        sidecar.with_suffix(".safetensors").unlink(missing_ok=True)
+    for name in _names(folder)[keep:]:
+        (folder / f"{name}.json").unlink(missing_ok=True)
+        (folder / f"{name}.safetensors").unlink(missing_ok=True)
 
 
 def load_newest(folder: Path, like: PyTree) -> Checkpoint | None:
-    """Returns the newest intact checkpoint, warning of every damaged one on the way."""
-    for sidecar in _sidecars(folder):
+    """Returns the newest intact checkpoint, warning of every damaged one on the way.
+
+    Damaged ones are renamed: they must not count among the newest that `save` keeps.
+    """
+    names = _names(folder)
+    for name in names:
         try:
-            return _load(sidecar, like)
+            return _load(folder / f"{name}.json", like)
         except UserError as error:
-            warnings.warn(f"{error} The checkpoint before it is used.", stacklevel=2)
+            warnings.warn(f"{error} It is set aside, and the one before it used.", stacklevel=2)
+            for path in folder.glob(f"{name}.*"):
+                path.replace(path.with_name(f"damaged-{path.name}"))
+    if names:
+        warnings.warn(f"{folder} has no intact checkpoint: the run starts over.", stacklevel=2)
     return None
 
 
 def _load(sidecar: Path, like: PyTree) -> Checkpoint:
-    about: Any = read_json(sidecar)
     data = sidecar.with_suffix(".safetensors")
-    if not isinstance(about, dict) or not isinstance(about.get("step"), int):
-        raise UserError(f"{sidecar} is damaged: it does not name a step.")
+    if not sidecar.exists():
+        raise UserError(f"{data} was not finished: it has no {sidecar.name}.")
+    about: Any = read_json(sidecar)
+    if not isinstance(about, dict) or data.stem != _name(about.get("step")):
+        raise UserError(f"{sidecar} is damaged: it does not name its step.")
     if about.get("format") != FORMAT:
         raise UserError(f"{sidecar} has format {about.get('format')!r}, not {FORMAT}.")
     with explained(data):
@@ -93,8 +103,13 @@ def _load(sidecar: Path, like: PyTree) -> Checkpoint:
     return Checkpoint(about["step"], load_arrays(data, like))
 
 
-def _sidecars(folder: Path) -> list[Path]:
-    return sorted(folder.glob("step-*.json"), reverse=True)
+def _name(step: Any) -> str | None:
+    return f"step-{step:09d}" if type(step) is int else None
+
+
+def _names(folder: Path) -> list[str]:
+    """Lists the checkpoints that are there in whole or in part, newest first."""
+    return sorted({path.stem for path in folder.glob("step-*.*")}, reverse=True)
 
 
 class Writer:
