@@ -3,7 +3,7 @@
 import contextlib
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,10 @@ def write_atomic(path: Path, content: bytes) -> None:
     """Writes a whole file or none: to a temporary file, synced, then renamed over the old one."""
     with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=TEMPORARY, dir=path.parent)
+        # Not from tempfile, whose files nobody else may read: a run is for the group to see.
+        name = path.parent / f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}"
         try:
-            with os.fdopen(handle, "wb") as file:
+            with name.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())

@@ -1,15 +1,28 @@
 """Runs: training on the host's side, from a store and into it, and what to do with the result.
 
+Here a tiny model learns to reverse up to four bits, from two seeds, and is tested at up to eight:
+
 >>> import randpos, tempfile
->>> experiment = randpos.preset("smoke")
+>>> experiment = randpos.Experiment(
+...     task="reverse_string",
+...     encoding="randomized-sincos",
+...     steps=20,
+...     batch=8,
+...     test_length=8,
+...     model=randpos.Architecture(layers=1, heads=2, dim=8, hidden=8),
+...     lengths=randpos.Schedule("fixed", maximum=4),
+... )
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     run = randpos.train(experiment, seeds=[0, 1], store=folder)
-...     curves = run.evaluate()
+...     curves = run.evaluate(randpos.Evaluation(stride=4, batch=16))
 ...     model = run.model(member=1)
->>> [len(curve) for curve in curves]
-[5, 5]
+>>> [point.length for point in curves[0]]
+[1, 4, 5, 8]
+>>> model.embedding.shape  # two bits, the placeholder and padding
+(4, 8)
 """
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -70,11 +83,14 @@ class Run:
             max_length: The longest length; by default the experiment's M.
 
         Returns:
-            For each member, its accuracies by length.
+            For each member, its accuracies by length; none for a member that diverged.
         """
         curves, evaluator = [], None
         for number, folder in enumerate(self.folders):
             experiment = folder.experiment()
+            if (folder.result() or {}).get("status") == "diverged":
+                curves.append([])
+                continue
             if evaluation is not None:
                 experiment = dataclasses.replace(experiment, evaluation=evaluation)
             evaluator = evaluator or Evaluator(experiment)
@@ -91,16 +107,18 @@ class Run:
         return curves
 
     def score(self, member: int = 0) -> float | None:
-        """Returns the mean accuracy beyond the training lengths, if it has been evaluated."""
+        """Returns the mean accuracy over the lengths N+1..M, if it has been evaluated up to M."""
         experiment = self.experiment(member)
         found = read_accuracies(self.folders[member].path, experiment)
-        return score(found, experiment.lengths.maximum)
+        seen, last = experiment.lengths.maximum, experiment.test_length
+        return score(found, seen) if last in {a.length for a in found} else None
 
     def in_domain(self, member: int = 0) -> float | None:
-        """Returns the mean accuracy over the training lengths, if it has been evaluated."""
+        """Returns the mean accuracy over the lengths 1..N, if it has been evaluated up to N."""
         experiment = self.experiment(member)
         found = read_accuracies(self.folders[member].path, experiment)
-        return in_domain(found, experiment.lengths.maximum)
+        seen = experiment.lengths.maximum
+        return in_domain(found, seen) if seen in {a.length for a in found} else None
 
 
 def train(
@@ -131,7 +149,7 @@ def train(
         The members in the order of seeds, then rates.
     """
     members = [
-        dataclasses.replace(experiment, seed=seed, learning_rate=rate)
+        dataclasses.replace(experiment, seed=int(seed), learning_rate=float(rate))
         for seed in (seeds if seeds is not None else [experiment.seed])
         for rate in (rates if rates is not None else [experiment.learning_rate])
     ]
@@ -139,20 +157,21 @@ def train(
         raise UserError("seeds and rates must not repeat: two members would be the same run.")
     engine = make_engine(experiment)
     folders = tuple(Store(Path(store)).run(one) for one in members)
-    locks, trainees = [], []
-    try:
+    # Everything is closed and given free, whatever fails on the way.
+    with contextlib.ExitStack() as stack:
+        trainees = []
         for number, (one, folder) in enumerate(zip(members, folders, strict=True)):
+            if folder.result() is None:
+                stack.callback(folder.lock().release)
+            # Asked again: another process may have ended the run before it let go of the lock.
             if folder.result() is not None:
+                folder.drop_checkpoints()
                 continue
-            locks.append(folder.lock())
             folder.create(one)
-            trainees.append(enrol(engine, number, one, folder, track))
-        advance_all(engine, trainees, report=report, save_every=save_every, strategy=strategy)
-    finally:
-        for trainee in trainees:
-            trainee.writer.close()
+            trainee = enrol(engine, number, one, folder, track)
+            stack.callback(trainee.writer.close)
             for tracker in trainee.trackers:
-                tracker.close()
-        for lock in locks:
-            lock.release()
+                stack.callback(tracker.close)
+            trainees.append(trainee)
+        advance_all(engine, trainees, report=report, save_every=save_every, strategy=strategy)
     return Run(folders)

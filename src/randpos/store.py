@@ -15,6 +15,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,7 @@ class RunFolder:
                 f"{self.path} was written in format {data['format']}, but this version of randpos "
                 f"reads up to {FORMAT}; install a newer randpos."
             )
-        return Experiment.from_dict(data.get("experiment"))  # type: ignore[arg-type]
+        return Experiment.from_dict(data.get("experiment"))
 
     def create(self, experiment: Experiment) -> None:
         """Writes the experiment and the environment, unless they are there."""
@@ -73,11 +74,20 @@ class RunFolder:
     def result(self) -> dict[str, Any] | None:
         """Returns how the run ended, or None if it has not."""
         path = self.path / "result.json"
-        return read_json(path) if path.exists() else None
+        if not path.exists():
+            return None
+        data = read_json(path)
+        if not isinstance(data, dict) or data.get("status") not in ("complete", "diverged"):
+            raise UserError(f"{path} is damaged: it does not say how the run ended.")
+        return data
 
     def finish(self, result: dict[str, Any]) -> None:
         """Records how the run ended; from now on it is never trained again."""
         write_json(self.path / "result.json", result)
+
+    def drop_checkpoints(self) -> None:
+        """Removes the checkpoints of a run that has ended."""
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
 
     def lines(self, name: str) -> list[dict[str, Any]]:
         """Reads a file of JSON lines, up to the first line that a killed writer left unfinished."""
@@ -97,10 +107,12 @@ class RunFolder:
         return rows
 
     def append(self, name: str, row: dict[str, Any]) -> None:
-        """Adds one JSON line."""
+        """Adds one JSON line, on the disk before any checkpoint that comes after it."""
         path = self.path / name
         with explained(path), path.open("a") as file:
             file.write(json.dumps(row) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
 
     def rewind(self, name: str, step: int) -> None:
         """Drops the lines of steps after `step`: a resumed run writes them again."""
@@ -120,10 +132,17 @@ class Lock:
             folder.mkdir(parents=True, exist_ok=True)
             self.handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            owner = os.read(self.handle, 32).decode(errors="replace").strip() or "unknown"
+            with explained(folder / "lock"):
+                self._claim(folder)
+        except BaseException:
             os.close(self.handle)
+            raise
+
+    def _claim(self, folder: Path) -> None:
+        try:
+            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            owner = os.read(self.handle, 32).decode(errors="replace").strip() or "unknown"
             raise UserError(
                 f"{folder} is being trained by another process ({owner}); wait for it or stop it."
             ) from error

@@ -1,8 +1,8 @@
 """Training on the host's side: members of an ensemble, advanced, recorded and saved."""
 
 import math
-import shutil
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -46,8 +46,8 @@ class Trainee:
     number: int
     experiment: Experiment
     folder: RunFolder
-    state: State
-    step: int
+    at: checkpoints.Checkpoint
+    """Its step and state, in one attribute: an interrupt never finds one without the other."""
     seconds: float
     writer: checkpoints.Writer
     trackers: list[Tracker]
@@ -59,6 +59,11 @@ class Trainee:
     def member(self) -> Member:
         """Its seed and learning rate."""
         return member(self.experiment)
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return f"seed {self.experiment.seed}, rate {self.experiment.learning_rate:g}"
 
 
 def default_strategy() -> Strategy:
@@ -76,16 +81,15 @@ def enrol(
     """Initialises a member, or takes it up from its newest intact checkpoint."""
     like = jax.eval_shape(engine.start, member(experiment))
     found = checkpoints.load_newest(folder.checkpoints, like)
-    step, state = (0, engine.start(member(experiment))) if found is None else found
-    folder.rewind("metrics.jsonl", step)
-    folder.rewind("timing.jsonl", step)
+    at = found or checkpoints.Checkpoint(0, engine.start(member(experiment)))
+    folder.rewind("metrics.jsonl", at.step)
+    folder.rewind("timing.jsonl", at.step)
     times = folder.lines("timing.jsonl")
     return Trainee(
         number=number,
         experiment=experiment,
         folder=folder,
-        state=state,
-        step=step,
+        at=at,
         seconds=float(times[-1]["seconds"]) if times else 0.0,
         writer=checkpoints.Writer(folder.checkpoints),
         trackers=[TRACKERS[name](experiment, folder.path) for name in track],
@@ -108,20 +112,21 @@ def advance_all(
     active = list(trainees)
     try:
         while active:
-            first = min(one.step for one in active)
-            behind = [one for one in active if one.step == first]
+            first = min(one.at.step for one in active)
+            behind = [one for one in active if one.at.step == first]
             last = min(first - first % CHUNK + CHUNK, behind[0].experiment.steps)
             for group in [behind] if strategy == "vmap" else [[one] for one in behind]:
-                found = take_steps(engine, group, first, last, report)
-                for one, metrics in zip(group, found, strict=True):
-                    record(one, metrics, first, last)
+                states, found = take_steps(engine, group, first, last, report)
+                for one, state, metrics in zip(group, states, found, strict=True):
+                    record(one, checkpoints.Checkpoint(last, state), metrics)
                     if one.result is None and time.monotonic() - one.saved > save_every:
-                        one.writer.save(one.step, one.state)
+                        one.writer.save(*one.at)
                         one.saved = time.monotonic()
             active = [one for one in active if one.result is None]
     except KeyboardInterrupt:
         for one in active:
-            one.writer.save(one.step, one.state)
+            if one.result is None:
+                one.writer.save(*one.at)
         raise
 
 
@@ -131,13 +136,17 @@ def take_steps(
     first: int,
     last: int,
     report: Callable[[Progress], None] | None,
-) -> Float[np.ndarray, "member metric step"]:
-    """Takes the steps of a chunk for all members of a group, and returns loss and accuracy."""
+) -> tuple[list[State], Float[np.ndarray, "member metric step"]]:
+    """Takes the steps of a chunk for all members of a group.
+
+    Returns:
+        The new states of the members, and their loss and accuracy at every step.
+    """
     alone = len(group) == 1
     advance = engine.advance if alone else engine.together
-    states, who = group[0].state, group[0].member
+    states, who = group[0].at.arrays, group[0].member
     if not alone:
-        states = jax.tree.map(lambda *x: jnp.stack(x), *(one.state for one in group))
+        states = jax.tree.map(lambda *x: jnp.stack(x), *(one.at.arrays for one in group))
         who = jax.tree.map(lambda *x: jnp.stack(x), *(one.member for one in group))
     # Taking no steps compiles the program, so that compiling is not counted as training.
     start = jnp.asarray(first, jnp.int32)
@@ -157,29 +166,41 @@ def take_steps(
                 loss, accuracy = np.mean(found[-1][:, i], axis=-1)
                 place = (one.number, one.experiment, end)
                 report(Progress(*place, float(loss), float(accuracy), one.seconds))
-    for i, one in enumerate(group):
-        one.state = states if alone else jax.tree.map(lambda x, i=i: x[i], states)
-    return np.moveaxis(np.concatenate(found, axis=-1), 1, 0)
+    each = range(len(group))
+    apart = [states] if alone else [jax.tree.map(lambda x, i=i: x[i], states) for i in each]
+    return apart, np.moveaxis(np.concatenate(found, axis=-1), 1, 0)
 
 
-def record(one: Trainee, metrics: Float[np.ndarray, "metric step"], first: int, last: int) -> None:
-    """Writes down a chunk; ends the run if that was the last one or the loss is not finite."""
-    one.step = last
+def record(
+    one: Trainee, now: checkpoints.Checkpoint, metrics: Float[np.ndarray, "metric step"]
+) -> None:
+    """Writes down a chunk; ends the run if that was the last one or the loss is not finite.
+
+    The member moves on only when the chunk is written: whoever interrupts this meets a member from
+    before the chunk, and lines too many, which resuming drops.
+    """
     loss, accuracy = (float(np.mean(values, dtype=np.float64)) for values in metrics)
-    row = {"step": last, "loss": loss, "accuracy": accuracy}
     if not math.isfinite(loss):
-        bad = first + int(np.argmax(~np.isfinite(metrics[0])))
-        one.result = {"status": "diverged", "step": bad, "seconds": one.seconds}
-    elif last == one.experiment.steps:
-        arrays = checkpoints.named_arrays(one.state.parameters)
+        bad = now.step - metrics.shape[1] + int(np.argmax(~np.isfinite(metrics[0])))
+        warnings.warn(f"{one.name} diverged at step {bad}: its loss is not finite.", stacklevel=2)
+        end(one, "diverged", bad)
+        return
+    row = {"loss": loss, "accuracy": accuracy}
+    one.folder.append("metrics.jsonl", {"step": now.step, **row})
+    one.folder.append("timing.jsonl", {"step": now.step, "seconds": one.seconds})
+    for tracker in one.trackers:
+        tracker.log(now.step, row)
+    one.at = now
+    if now.step == one.experiment.steps:
+        arrays = checkpoints.named_arrays(now.arrays.parameters)
         write_atomic(one.folder.parameters, safetensors.numpy.save(arrays))
-        one.result = {"status": "complete", "step": last, "seconds": one.seconds}
-    if one.result is None or one.result["status"] == "complete":
-        one.folder.append("metrics.jsonl", row)
-        one.folder.append("timing.jsonl", {"step": last, "seconds": one.seconds})
-        for tracker in one.trackers:
-            tracker.log(last, {"loss": loss, "accuracy": accuracy})
-    if one.result is not None:
-        one.writer.wait()
-        one.folder.finish(one.result)
-        shutil.rmtree(one.folder.checkpoints, ignore_errors=True)
+        end(one, "complete", now.step)
+
+
+def end(one: Trainee, status: Literal["complete", "diverged"], step: int) -> None:
+    """Writes down how a member ended, after which it is never trained again."""
+    one.writer.wait()
+    result = {"status": status, "step": step, "seconds": one.seconds}
+    one.folder.finish(result)
+    one.result = result
+    one.folder.drop_checkpoints()
