@@ -1,7 +1,7 @@
 """Optional experiment trackers: what is written to the run's folder, shown elsewhere too."""
 
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from randpos.config import Experiment
 from randpos.errors import UserError
@@ -9,6 +9,7 @@ from randpos.errors import UserError
 Name = Literal["tensorboard", "wandb"]
 
 
+@runtime_checkable
 class Tracker(Protocol):
     """Somewhere that numbers over steps are sent."""
 
@@ -56,6 +57,8 @@ class WandB:
             config=experiment.to_dict(),
             dir=str(folder),
             resume="allow",
+            # Without it a second member of an ensemble would log into the first one's run.
+            reinit="create_new",
         )
 
     def log(self, step: int, values: dict[str, float]) -> None:
