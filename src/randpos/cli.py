@@ -194,6 +194,8 @@ def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | N
             console.print(text, end="\r", highlight=False)
 
     curves = run.evaluate(evaluation, report, max_length)
+    if not any(curves):
+        run.model()  # says why there is nothing to show
     rows, named = [], {}
     for number, curve in enumerate(curves):
         experiment = run.experiment(number)
@@ -205,11 +207,13 @@ def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | N
                 "encoding": experiment.encoding,
                 "seed": experiment.seed,
                 "rate": experiment.learning_rate,
-                "score": percent(score(curve, seen)),
-                "in-domain": percent(in_domain(curve, seen)),
+                "status": (run.folders[number].result() or {}).get("status"),
+                "score": score(curve, seen),
+                "in_domain": in_domain(curve, seen),
             }
         )
-        named[f"seed {experiment.seed}, rate {experiment.learning_rate:g}"] = curve
+        if curve:
+            named[f"seed {experiment.seed}, rate {experiment.learning_rate:g}"] = curve
     if form == "json":
         show(
             [
@@ -221,16 +225,19 @@ def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | N
         return
     experiment = run.experiment()
     steps, batch = f"{experiment.steps:,}", f"{evaluation.batch:,}"
+    shares = {"score", "in_domain"}
+    rows = [{k: percent(v) if k in shares else v for k, v in row.items()} for row in rows]
     show(rows, "text", f"{steps} steps of {experiment.batch}; {batch} examples per length")
+    label, curve = next(iter(named.items()))
     lengths = [
         {
             "length": point.length,
             "accuracy %": percent(point.accuracy),
             "whole %": percent(point.whole),
         }
-        for point in curves[0]
+        for point in curve
     ]
-    show(lengths[:: max(1, len(lengths) // 12)], "text", f"Accuracy by length, {next(iter(named))}")
+    show(lengths[:: max(1, len(lengths) // 12)], "text", f"Accuracy by length, {label}")
     print(plot(named, experiment.lengths.maximum, experiment.problem.chance))
 
 
@@ -268,11 +275,12 @@ def _sentence(text: str, command: str) -> str:
     """Makes one sentence of what the parser prints in a box."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     words = " ".join(re.sub(r"[╭╮╰╯│─]+", " ", plain).split())
-    words = (
-        re.sub(r"^(Parsing error|Unrecognized options) |For full helptext.*$", "", words)
-        .strip()
-        .rstrip(".")
-    )
+    for noise in (
+        r"^(Parsing error|Value error|Invalid choice|Required options|Unrecognized options) ",
+        r"^Error parsing experiment\.?[a-z.]*: ",
+        r"(Argument helptext:|For full helptext).*$",
+    ):
+        words = re.sub(noise, "", words).strip().rstrip(".")
     return f"{words or 'the arguments could not be read'}; see randpos {command} --help."
 
 

@@ -58,7 +58,7 @@ def plot(
     height: int = 11,
 ) -> str:
     """Draws accuracy over length; a bar marks the training length, dots the level of chance."""
-    longest = max(point.length for curve in curves.values() for point in curve)
+    longest = max((point.length for curve in curves.values() for point in curve), default=1)
     grid = [[" "] * width for _ in range(height)]
 
     def column(length: int) -> int:
@@ -68,15 +68,16 @@ def plot(
         return height - 1 - round(accuracy * (height - 1))
 
     grid[line(chance)] = ["·"] * width
-    for row in grid:
-        row[column(training_length)] = "│"
+    if training_length <= longest:
+        for row in grid:
+            row[column(training_length)] = "│"
     for mark, curve in zip(MARKS * len(curves), curves.values(), strict=False):
         for point in curve:
             grid[line(point.accuracy)][column(point.length)] = mark
     labels = {0: "100 %", height // 2: " 50 %", height - 1: "  0 %"}
     lines = [f"{labels.get(i, ''):>6} {''.join(row)}" for i, row in enumerate(grid)]
     axis = [" "] * (width + 7)
-    for length in (1, training_length, longest):
+    for length in sorted({1, min(training_length, longest), longest}):
         text = str(length)
         start = min(7 + column(length), len(axis) - len(text))
         axis[start : start + len(text)] = text
