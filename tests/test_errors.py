@@ -4,12 +4,15 @@ import re
 from typing import Any, cast
 
 import jax
+import jax.numpy as jnp
 import jaxtyping
+import numpy as np
 import pytest
 
 from randpos import (
     Architecture,
     Encoder,
+    Ordinal,
     Randomized,
     Shape,
     UserError,
@@ -26,6 +29,15 @@ def misfit():
     return Encoder(4, 2, encoding, Architecture(), key=KEY)
 
 
+TOKENS = jnp.zeros((3, 4), jnp.int32)
+PLACES = Ordinal().draw(None, 4, 4)
+
+
+def small(name: str = "none", positions: int = 8) -> Encoder:
+    sizes = Architecture(layers=2, heads=2, dim=8, hidden=8)
+    return Encoder(4, 2, get_encoding(name)(sizes.shape(positions), key=KEY), sizes, key=KEY)
+
+
 MISTAKES = {
     "L too small for a draw": (
         lambda: Randomized(1024).draw(KEY, 1500, 1500),
@@ -35,7 +47,35 @@ MISTAKES = {
         lambda: sample_positions(KEY, 6, maximum=5),
         ["L=5", "6 positions", "--positions.maximum 6"],
     ),
-    "L of zero": (lambda: Randomized(0), ["L=0", "maximum of 1 or more"]),
+    "L of zero": (lambda: Randomized(0), ["L=0", "between 1 and 65,535"]),
+    "L beyond the tables": (lambda: Randomized(65_536), ["L=65536", "between 1 and 65,535"]),
+    "L too small for a NumPy length": (
+        lambda: Randomized(5).draw(KEY, cast(Any, np.int64(8)), 8),
+        ["L=5", "8 positions"],
+    ),
+    "negative length": (lambda: sample_positions(KEY, -1), ["length -1"]),
+    "one draw for two layers": (lambda: small()(TOKENS, (PLACES,)), ["1 draws", "2 layers"]),
+    "outputs beyond the end": (
+        lambda: small()(TOKENS, PLACES, outputs=(3, 2)),
+        ["outputs=(3, 2)", "4 tokens"],
+    ),
+    "pieces that do not divide": (
+        lambda: small()(TOKENS, PLACES, pieces=2),
+        ["batch of 3", "pieces=2"],
+    ),
+    "pieces of uneven masks": (
+        lambda: small()(TOKENS, PLACES, mask=jnp.ones((3, 4), bool), pieces=3),
+        ["pieces=3", "shared by all sequences"],
+    ),
+    "more places than learned rows": (
+        lambda: small("learned", positions=3)(TOKENS, PLACES),
+        ["rows for 3 positions", "4 places"],
+    ),
+    "reading of ordinal positions": (
+        lambda: get_combination("relative").scheme(reading="distances"),
+        ["reading='distances'", "ordinal", "randomized-relative"],
+    ),
+    "randomized none": (lambda: get_combination("randomized-none"), ["'randomized-none'", "none"]),
     "odd head": (
         lambda: get_encoding("rope")(Shape(heads=8, dim=24), key=KEY),
         ["rope", "dim=24", "heads=8", "even"],
