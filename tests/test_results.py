@@ -1,0 +1,64 @@
+"""Accuracies in Parquet."""
+
+import io
+
+import polars as pl
+import pytest
+
+from randpos import Accuracy, Evaluation, UserError
+from randpos.results import accuracies_path, read_accuracies, write_accuracies
+from tests.experiments import tiny
+
+ROWS = [Accuracy(1, 0.5, 0.25), Accuracy(2, 1 / 3, 0.0), Accuracy(500, 1.0, 1.0)]
+
+
+def test_accuracies_read_back_exactly_and_by_length(tmp_path):
+    write_accuracies(tmp_path, tiny(), ROWS[::-1])
+    assert read_accuracies(tmp_path, tiny()) == ROWS
+
+
+def test_nothing_written_is_nothing_read(tmp_path):
+    assert read_accuracies(tmp_path, tiny()) == []
+
+
+def test_others_read_the_file_too(tmp_path):
+    write_accuracies(tmp_path, tiny(), ROWS)
+    table = pl.read_parquet(accuracies_path(tmp_path, tiny()))
+    assert table.to_dicts() == [row._asdict() for row in ROWS]
+
+
+def test_a_denser_test_adds_to_the_same_file(tmp_path):
+    paths = {accuracies_path(tmp_path, tiny(evaluation=Evaluation(stride=s))) for s in (1, 10)}
+    assert len(paths) == 1
+
+
+@pytest.mark.parametrize("other", [Evaluation(batch=7), Evaluation(seed=7)])
+def test_another_test_is_another_file(tmp_path, other):
+    one, two = tiny(evaluation=Evaluation()), tiny(evaluation=other)
+    assert accuracies_path(tmp_path, one) != accuracies_path(tmp_path, two)
+
+
+def parquet(**columns: list) -> bytes:
+    buffer = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[:-7],
+        lambda content: content[: len(content) // 2],
+        lambda content: b"hello" * 100,
+        lambda content: parquet(length=[1]),
+        lambda content: parquet(length=["a"], accuracy=["b"], whole=["c"]),
+    ],
+    ids=["empty", "truncated", "half", "text", "columns", "types"],
+)
+def test_a_damaged_file_is_named(tmp_path, damage):
+    write_accuracies(tmp_path, tiny(), ROWS)
+    path = accuracies_path(tmp_path, tiny())
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(UserError, match="is damaged; remove it to evaluate again"):
+        read_accuracies(tmp_path, tiny())
