@@ -190,11 +190,11 @@ def record(
     one.folder.append("timing.jsonl", {"step": now.step, "seconds": one.seconds})
     for tracker in one.trackers:
         tracker.log(now.step, row)
-    one.at = now
     if now.step == one.experiment.steps:
         arrays = checkpoints.named_arrays(now.arrays.parameters)
         write_atomic(one.folder.parameters, safetensors.numpy.save(arrays))
         end(one, "complete", now.step)
+    one.at = now
 
 
 def end(one: Trainee, status: Literal["complete", "diverged"], step: int) -> None:
