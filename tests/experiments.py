@@ -8,7 +8,12 @@ import dataclasses
 import functools
 from typing import Any
 
-from randpos import Architecture, Evaluation, Experiment, PositionOptions, Schedule
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from randpos import Architecture, Encoder, Evaluation, Experiment, PositionOptions, Schedule
 from randpos.training import Engine, make_engine
 
 SIZES = Architecture(layers=1, heads=2, dim=8, hidden=8, dropout=0.1)
@@ -40,3 +45,15 @@ def shared_engine(experiment: Experiment) -> Engine:
     """The same programs for whatever differs only in what no program depends on."""
     usual = {"seed": 0, "learning_rate": 1e-2, "steps": 60, "evaluation": Evaluation()}
     return _engine(dataclasses.replace(experiment, **usual))
+
+
+def random_model(experiment: Experiment, seed: int = 0) -> Encoder:
+    """A model with random parameters from NumPy, which compiles nothing."""
+    shapes, static = experiment.skeleton()
+    rng = np.random.default_rng(seed)
+
+    def fill(leaf: jax.ShapeDtypeStruct) -> jax.Array:
+        centre = 1.0 if leaf.ndim == 1 else 0.0
+        return jnp.asarray(rng.normal(centre, 0.4, leaf.shape), leaf.dtype)
+
+    return eqx.combine(jax.tree.map(fill, shapes), static)

@@ -13,7 +13,7 @@ import pytest
 from randpos import TASKS, Architecture, Experiment, PositionOptions, Schedule, get_task, training
 from randpos.sequences import assemble
 from randpos.training import STRIDE, Engine, Member, State, draw_work, gradients, make_engine
-from tests.experiments import shared_engine, tiny
+from tests.experiments import random_model, shared_engine, tiny
 from tests.oracles.training import Adam, clip, cross_entropy, gradient, loss
 from tests.small import doubles
 
@@ -93,7 +93,7 @@ def test_two_steps_are_loss_gradient_clipping_and_adam(largest):
 
 def test_loss_counts_what_follows_the_terminator_and_accuracy_does_not():
     experiment = tiny(task="stack_manipulation", model=SMALL, encoding="none", batch=16)
-    parameters, static = eqx.partition(experiment.build(jax.random.key(1)), eqx.is_array)
+    parameters, static = eqx.partition(random_model(experiment), eqx.is_array)
     length = at(4)
     work = draw_work(experiment, jax.random.key(2), length)
     _, found, accuracy = gradients(experiment, static, 4, parameters, work, length)
@@ -132,7 +132,7 @@ CASES = {
 
 def work_of(experiment: Experiment, length: int, size: int):
     """Gradient, loss and accuracy of a step that is padded to a size."""
-    parameters, static = eqx.partition(experiment.build(jax.random.key(1)), eqx.is_array)
+    parameters, static = eqx.partition(random_model(experiment), eqx.is_array)
     work = draw_work(experiment, jax.random.key(2), at(length))
     return jax.jit(partial(gradients, experiment, static, size))(parameters, work, at(length))
 
