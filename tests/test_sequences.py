@@ -20,11 +20,12 @@ def test_placeholders_follow_the_input_and_padding_follows_them(name):
     for length in (1, 2, 5, 6):
         made = assemble(task, batch, jnp.asarray(length))
         inputs, answers = int(task.input_length(length)), int(task.output_length(length))
+        real = inputs + answers
         for row, before in zip(np.asarray(made.tokens), np.asarray(given), strict=True):
-            real = [*before[:inputs], *[task.tokens] * answers]
-            assert row.tolist() == real + [task.tokens + 1] * (sum(sizes) - len(real))
-        assert np.asarray(made.mask).tolist() == [[i < len(real) for i in range(sum(sizes))]]
-        assert int(made.length) == len(real) == total_length(task, length)
+            tokens = [*before[:inputs], *[task.tokens] * answers]
+            assert row.tolist() == tokens + [task.tokens + 1] * (sum(sizes) - real)
+        assert np.asarray(made.mask).tolist() == [[i < real for i in range(sum(sizes))]]
+        assert int(made.length) == real == total_length(task, length)
         assert (int(made.outputs[0]), made.outputs[1]) == (inputs, sizes[1])
 
 

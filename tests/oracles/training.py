@@ -68,13 +68,13 @@ class Adam(NamedTuple):
 
     mean: Arrays
     square: Arrays
-    count: int = 0
+    steps: int = 0
 
     def step(self, parameters: Arrays, gradients: Arrays, rate: float) -> "Adam":
         """Changes the parameters in place, and returns the new moments."""
         mean = [0.9 * m + 0.1 * g for m, g in zip(self.mean, gradients, strict=True)]
         square = [0.999 * v + 0.001 * g**2 for v, g in zip(self.square, gradients, strict=True)]
-        count = self.count + 1
+        steps = self.steps + 1
         for p, m, v in zip(parameters, mean, square, strict=True):
-            p -= rate * (m / (1 - 0.9**count)) / (np.sqrt(v / (1 - 0.999**count)) + 1e-8)
-        return Adam(mean, square, count)
+            p -= rate * (m / (1 - 0.9**steps)) / (np.sqrt(v / (1 - 0.999**steps)) + 1e-8)
+        return Adam(mean, square, steps)
