@@ -128,7 +128,10 @@ def test_the_longest_sequences_are_computed_in_pieces_within_the_budget():
 def constant(experiment: Experiment, answer: int):
     """Parameters of a model that answers the same to everything."""
     model = random_model(experiment)
-    head = (jnp.zeros_like(model.head.weight), 1.0 * (jnp.arange(len(model.head.bias)) == answer))
+    head = (
+        jnp.zeros_like(model.head.weight),
+        1.0 * (jnp.arange(experiment.problem.classes) == answer),
+    )
     model = eqx.tree_at(lambda m: (m.head.weight, m.head.bias), model, head)
     return eqx.filter(model, eqx.is_array)
 

@@ -113,7 +113,7 @@ def test_a_member_may_not_come_twice(tmp_path, options):
 
 def test_seeds_and_rates_may_be_numpys(tmp_path):
     jaxtyping.config.update("jaxtyping_disable", True)
-    run = train(tmp_path, tiny(steps=1), seeds=np.arange(2), rates=np.float32([0.5]))
+    run = train(tmp_path, tiny(steps=1), seeds=np.arange(2), rates=np.full(1, 0.5))
     jaxtyping.config.update("jaxtyping_disable", False)
     assert run.experiment(1) == tiny(steps=1, seed=1, learning_rate=0.5)
 
