@@ -262,7 +262,7 @@ def parse(arguments: Sequence[str]) -> Callable[[], None]:
 
 def _preset_of(arguments: Sequence[str]) -> str:
     """Finds --preset before the parser runs: it decides the defaults that the parser shows."""
-    for flag, value in zip(arguments, [*arguments[1:], ""], strict=True):
+    for flag, value in zip(arguments, [*arguments, ""][1:], strict=True):
         if flag == "--preset" or flag.startswith("--preset="):
             chosen = value if flag == "--preset" else flag.partition("=")[2]
             if chosen not in PRESETS:
@@ -274,7 +274,7 @@ def _preset_of(arguments: Sequence[str]) -> str:
 def _sentence(text: str, command: str) -> str:
     """Makes one sentence of what the parser prints in a box."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    words = " ".join(re.sub(r"[╭╮╰╯│─]+", " ", plain).split())
+    words = " ".join(re.sub(r"[╭╮╰╯│─]+|-{3,}", " ", plain).split())
     for noise in (
         r"^(Parsing error|Value error|Invalid choice|Required options|Unrecognized options) ",
         r"^Error parsing experiment\.?[a-z.]*: ",
@@ -306,6 +306,9 @@ def usage() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show, it shows as ?
+            stream.reconfigure(errors="replace")
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage())
         return 0
