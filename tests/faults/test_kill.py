@@ -1,0 +1,131 @@
+"""A run that is killed again and again, in real processes, ends like one that never was."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from randpos import Schedule
+from randpos.store import Store
+from tests.experiments import tiny
+
+KILLS = 10
+ARGUMENTS = [
+    *("--task", "reverse_string", "--encoding", "randomized-sincos", "--batch", "8"),
+    *("--learning-rate", "0.01", "--test-length", "6", "--positions.maximum", "32"),
+    *("--model.layers", "1", "--model.heads", "2", "--model.dim", "8", "--model.hidden", "8"),
+    *("--lengths.name", "fixed", "--lengths.maximum", "4", "--no-evaluate", "--save-every", "0"),
+]
+
+
+def experiment(steps: int):
+    return tiny(steps=steps, lengths=Schedule("fixed", 4))
+
+
+class Command:
+    """The same command line, in one store and with one cache of compiled programs."""
+
+    def __init__(self, store: Path, cache: Path, steps: int, *more: str) -> None:
+        self.folder = Store(store).run(experiment(steps))
+        flags = [*ARGUMENTS, "--steps", str(steps), "--store", str(store), *more]
+        self.line = [sys.executable, "-m", "randpos.cli", "train", *flags]
+        self.environment = {**os.environ, "RANDPOS_CACHE": str(cache), "JAX_PLATFORMS": "cpu"}
+
+    def start(self) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            self.line, env=self.environment, stdout=pipe, stderr=pipe, text=True
+        )
+
+    def finish(self) -> str:
+        """Runs it to the end, and returns what it said."""
+        process = self.start()
+        _, said = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+        return said
+
+    def progress(self) -> int:
+        """How many lines of metrics there are."""
+        path = self.folder.path / "metrics.jsonl"
+        return path.read_bytes().count(b"\n") if path.exists() else 0
+
+    def wait_for(self, process: subprocess.Popen[str], lines: int) -> None:
+        """Waits until the run has written a number of lines, or has ended."""
+        while process.poll() is None and self.progress() < lines:
+            time.sleep(0.002)
+
+    def outcome(self) -> tuple[bytes, bytes]:
+        metrics = self.folder.path / "metrics.jsonl"
+        return self.folder.parameters.read_bytes(), metrics.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory) -> Path:
+    """Compiled programs, so that only the first process compiles."""
+    return tmp_path_factory.mktemp("cache")
+
+
+def test_killed_at_ten_random_moments_a_run_ends_the_same(tmp_path, cache):
+    steps, draw = 6000, random.Random(1)
+    quiet = Command(tmp_path / "quiet", cache, steps)
+    quiet.finish()
+    command = Command(tmp_path / "killed", cache, steps)
+    killed = 0
+    for _ in range(KILLS):
+        process = command.start()
+        # Some more lines, then a moment anywhere in a chunk, its writes and its checkpoint.
+        command.wait_for(process, command.progress() + draw.randint(0, 3))
+        time.sleep(draw.uniform(0, 0.03))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        killed += process.returncode == -signal.SIGKILL
+    assert killed == KILLS
+    assert command.folder.result() is None
+    assert command.progress() > 0
+    said = command.finish()
+    assert command.outcome() == quiet.outcome()
+    assert "Traceback" not in said
+    assert sorted(path.name for path in command.folder.path.iterdir()) == [
+        "config.json",
+        "environment.json",
+        "lock",
+        "metrics.jsonl",
+        "model.safetensors",
+        "result.json",
+        "timing.jsonl",
+    ]
+
+
+def test_stopped_by_the_keyboard_it_says_so_and_continues(tmp_path, cache):
+    command = Command(tmp_path, cache, 6000, "--save-every", "3600")
+    process = command.start()
+    command.wait_for(process, 2)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == "randpos: stopped; run the same command again to continue."
+    assert "Traceback" not in said
+    (saved,) = command.folder.checkpoints.glob("*.json")
+    # The last line may have been written just before, and is then written again.
+    at = int(saved.stem.removeprefix("step-")) // 100
+    assert command.progress() - at in (0, 1)
+
+
+def test_a_second_process_is_refused_until_the_first_is_dead(tmp_path, cache):
+    command = Command(tmp_path, cache, 6000)
+    first = command.start()
+    command.wait_for(first, 1)
+    first.send_signal(signal.SIGSTOP)  # it holds the run, and takes its time
+    second = command.start()
+    _, said = second.communicate(timeout=60)
+    first.kill()
+    first.communicate()
+    assert second.returncode == 2
+    assert said.count("\n") == 1
+    assert f"is being trained by another process ({first.pid})" in said
+    command.folder.lock().release()
