@@ -1,0 +1,50 @@
+"""A disk that is really full, or really read-only, is one sentence; with room, the run goes on."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from randpos import UserError, runs
+from tests.experiments import shared_engine, tiny
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A small disk of its own, where the system lets us have one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if not mount(folder, "size=64k"):
+        pytest.skip("this user may not mount a disk")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def mount(folder: Path, options: str) -> bool:
+    try:
+        line = ["mount", "-t", "tmpfs", "-o", options, "none", folder]
+        return subprocess.run(line, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+def train(store: Path):
+    return runs.train(tiny(steps=300), store=store, save_every=0.0)
+
+
+def test_a_full_disk_is_a_sentence_and_then_the_run_goes_on(disk, monkeypatch):
+    monkeypatch.setattr(runs, "make_engine", shared_engine)
+    ballast = disk / "ballast"
+    ballast.write_bytes(bytes(40 * 1024))
+    with pytest.raises(UserError, match="cannot be used: No space left on device"):
+        train(disk / "runs")
+    assert not list(disk.rglob(".partial*"))
+    ballast.unlink()
+    assert [row["step"] for row in train(disk / "runs").metrics()] == [100, 200, 300]
+
+
+def test_a_read_only_disk_is_a_sentence(disk, monkeypatch):
+    monkeypatch.setattr(runs, "make_engine", shared_engine)
+    assert mount(disk, "remount,ro")
+    with pytest.raises(UserError, match="cannot be used: Read-only file system"):
+        train(disk / "runs")
