@@ -102,7 +102,7 @@ def test_loss_counts_what_follows_the_terminator_and_accuracy_does_not():
     logits = np.asarray(eqx.combine(parameters, static)(sequences.tokens, work.positions))[:, -5:]
     answers, counted = np.asarray(work.batch.outputs), np.asarray(work.batch.counted)
     assert not counted.all()
-    every = [cross_entropy(logits[i, j], answers[i, j]) for i, j in np.ndindex(answers.shape)]
+    every = [cross_entropy(logits[i, j], int(answers[i, j])) for i, j in np.ndindex(answers.shape)]
     right = logits.argmax(-1) == answers
     assert float(found) == pytest.approx(np.mean(every), rel=1e-5)
     assert float(accuracy) == pytest.approx(right[counted].mean(), rel=1e-6)
