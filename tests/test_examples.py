@@ -19,3 +19,8 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 def test_an_example_runs(name, promise, capsys):
     runpy.run_path(str(EXAMPLES / f"{name}.py"))
     assert promise in capsys.readouterr().out
+
+
+def test_the_contributing_guide_shows_the_example_of_a_task():
+    guide = (EXAMPLES.parent / "CONTRIBUTING.md").read_text()
+    assert (EXAMPLES / "my_task.py").read_text().strip() in guide
