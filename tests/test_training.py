@@ -53,11 +53,12 @@ def distance(one: Any, two: Any) -> float:
 # One step, against its definition.
 
 SMALL = Architecture(layers=1, heads=2, dim=4, hidden=4, dropout=0.0)
+BETWEEN = 0.3
+"""Between the norms of the two gradients below, so that one is clipped and the other is not."""
 
 
-@pytest.mark.parametrize("largest", [0.05, 100.0], ids=["clipped", "whole"])
-def test_two_steps_are_loss_gradient_clipping_and_adam(largest):
-    experiment = tiny(model=SMALL, batch=2, clip=largest, lengths=Schedule("fixed", 2), seed=3)
+def test_two_steps_are_loss_gradient_clipping_and_adam():
+    experiment = tiny(model=SMALL, batch=2, clip=BETWEEN, lengths=Schedule("fixed", 2), seed=3)
     engine, who = make_engine(experiment), training.member(experiment)
     start = engine.start(who)
     trained, losses, _ = run(engine, who, 0, 2, state=start)
@@ -70,6 +71,7 @@ def test_two_steps_are_loss_gradient_clipping_and_adam(largest):
     model = eqx.combine(jax.tree.unflatten(structure, parameters), static)
     slots = Adam([np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters])
     clear = [np.ones(p.shape, bool) for p in parameters]
+    norms = []
     for number in range(2):
         work = draw_work(experiment, step_key(3, number), at(2))
         tokens = np.asarray(assemble(experiment.problem, work.batch, at(2)).tokens)
@@ -78,14 +80,14 @@ def test_two_steps_are_loss_gradient_clipping_and_adam(largest):
         measure = partial(loss, model, tokens, np.asarray(work.batch.outputs), where)
         assert losses[number] == pytest.approx(measure(), rel=1e-5)
         slopes = gradient(measure, parameters)
-        norm = np.sqrt(sum((g**2).sum() for g in slopes))
-        assert (norm > largest) == (largest < 1)
-        slopes = clip(slopes, largest)
+        norms.append(np.sqrt(sum((g**2).sum() for g in slopes)))
+        slopes = clip(slopes, BETWEEN)
         # Adam blows the last bits of a vanishing gradient up to a whole step.
         floor = 1e-4 * max(np.abs(g).max() for g in slopes)
         clear = [c & ((np.abs(g) > floor) | (g == 0)) for c, g in zip(clear, slopes, strict=True)]
         slots = slots.step(parameters, slopes, experiment.learning_rate)
     found = [np.asarray(x) for x in jax.tree.leaves(trained.parameters)]
+    assert min(norms) < BETWEEN < max(norms), norms
     assert np.mean(np.concatenate([c.ravel() for c in clear])) > 0.9
     for mine, wanted, sure in zip(found, parameters, clear, strict=True):
         np.testing.assert_allclose(mine[sure], wanted[sure], atol=2e-5)
@@ -157,7 +159,7 @@ def test_pieces_change_neither_loss_nor_gradient(monkeypatch):
 
 
 def test_several_sizes_train_as_one_size_does(monkeypatch):
-    experiment = tiny(lengths=Schedule("uniform", 4), learning_rate=1e-3)
+    experiment = tiny(encoding="none", lengths=Schedule("uniform", 4), learning_rate=1e-3)
     found = {}
     for count in (1, 2):
         monkeypatch.setattr(training, "BUCKETS", count)

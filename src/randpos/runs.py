@@ -1,6 +1,6 @@
 """Runs: training on the host's side, from a store and into it, and what to do with the result.
 
-Here a tiny model learns to reverse up to four bits, from two seeds, and is tested at up to eight:
+Here a tiny model learns to reverse up to four bits, from two seeds, and is tested at up to six:
 
 >>> import randpos, tempfile
 >>> experiment = randpos.Experiment(
@@ -8,16 +8,16 @@ Here a tiny model learns to reverse up to four bits, from two seeds, and is test
 ...     encoding="randomized-sincos",
 ...     steps=20,
 ...     batch=8,
-...     test_length=8,
+...     test_length=6,
 ...     model=randpos.Architecture(layers=1, heads=2, dim=8, hidden=8),
 ...     lengths=randpos.Schedule("fixed", maximum=4),
 ... )
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     run = randpos.train(experiment, seeds=[0, 1], store=folder)
-...     curves = run.evaluate(randpos.Evaluation(stride=4, batch=16))
+...     curves = run.evaluate(randpos.Evaluation(stride=2, batch=16))
 ...     model = run.model(member=1)
 >>> [point.length for point in curves[0]]
-[1, 4, 5, 8]
+[1, 2, 4, 5, 6]
 >>> model.embedding.shape  # two bits, the placeholder and padding
 (4, 8)
 """
