@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from randpos import TASKS, Architecture, Experiment, PositionOptions, Schedule, get_task, training
+from randpos.lengths import buckets
 from randpos.sequences import assemble
 from randpos.training import STRIDE, Engine, Member, State, draw_work, gradients, make_engine
 from tests.experiments import random_model, shared_engine, tiny
@@ -70,7 +71,6 @@ def test_two_steps_are_loss_gradient_clipping_and_adam():
     # The oracle's model looks into these very arrays.
     model = eqx.combine(jax.tree.unflatten(structure, parameters), static)
     slots = Adam([np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters])
-    clear = [np.ones(p.shape, bool) for p in parameters]
     norms = []
     for number in range(2):
         work = draw_work(experiment, step_key(3, number), at(2))
@@ -82,33 +82,31 @@ def test_two_steps_are_loss_gradient_clipping_and_adam():
         slopes = gradient(measure, parameters)
         norms.append(np.sqrt(sum((g**2).sum() for g in slopes)))
         slopes = clip(slopes, BETWEEN)
-        # Adam blows the last bits of a vanishing gradient up to a whole step.
-        floor = 1e-4 * max(np.abs(g).max() for g in slopes)
-        clear = [c & ((np.abs(g) > floor) | (g == 0)) for c, g in zip(clear, slopes, strict=True)]
         slots = slots.step(parameters, slopes, experiment.learning_rate)
     found = [np.asarray(x) for x in jax.tree.leaves(trained.parameters)]
     assert min(norms) < BETWEEN < max(norms), norms
-    assert np.mean(np.concatenate([c.ravel() for c in clear])) > 0.9
-    for mine, wanted, sure in zip(found, parameters, clear, strict=True):
-        np.testing.assert_allclose(mine[sure], wanted[sure], atol=2e-5)
+    for mine, wanted in zip(found, parameters, strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=0, atol=2e-6)
 
 
 def test_loss_counts_what_follows_the_terminator_and_accuracy_does_not():
     experiment = tiny(task="stack_manipulation", model=SMALL, encoding="none", batch=16)
-    parameters, static = eqx.partition(random_model(experiment), eqx.is_array)
+    model = random_model(experiment)
+    # Zeros are what follows the terminator: a model that says zero is right where it cannot count.
+    model = eqx.tree_at(lambda m: m.head.bias, model, jnp.asarray([2.0, 0.0, 0.0]))
+    parameters, static = eqx.partition(model, eqx.is_array)
     length = at(4)
     work = draw_work(experiment, jax.random.key(2), length)
     _, found, accuracy = gradients(experiment, static, 4, parameters, work, length)
 
     sequences = assemble(experiment.problem, work.batch, length)
-    logits = np.asarray(eqx.combine(parameters, static)(sequences.tokens, work.positions))[:, -5:]
+    logits = np.asarray(model(sequences.tokens, work.positions))[:, -5:]
     answers, counted = np.asarray(work.batch.outputs), np.asarray(work.batch.counted)
-    assert not counted.all()
     every = [cross_entropy(logits[i, j], int(answers[i, j])) for i, j in np.ndindex(answers.shape)]
     right = logits.argmax(-1) == answers
     assert float(found) == pytest.approx(np.mean(every), rel=1e-5)
     assert float(accuracy) == pytest.approx(right[counted].mean(), rel=1e-6)
-    assert right[counted].mean() != pytest.approx(right.mean(), rel=1e-3)
+    assert right[~counted].any()
 
 
 # What must not change a step.
@@ -156,6 +154,22 @@ def test_pieces_change_neither_loss_nor_gradient(monkeypatch):
     assert float(pieces[1]) == pytest.approx(float(whole[1]), rel=1e-6)
     assert distance(pieces[0], whole[0]) < 1e-6
     assert float(pieces[2]) == float(whole[2])
+
+
+def test_a_step_is_padded_to_the_smallest_size_that_fits(monkeypatch):
+    def sized(experiment, static, size, parameters, work, length):
+        nothing = jax.tree.map(jnp.zeros_like, parameters)
+        return nothing, jnp.asarray(size, jnp.float32), jnp.asarray(length, jnp.float32)
+
+    monkeypatch.setattr(training, "gradients", sized)
+    experiment = tiny(encoding="none", lengths=Schedule("uniform", 9), test_length=9)
+    sizes = buckets(9, training.BUCKETS)
+    _, chosen, lengths = run(
+        make_engine(experiment), training.member(experiment), *range(0, 101, STRIDE)
+    )
+    assert set(lengths) == set(range(1, 10))
+    assert chosen == [min(size for size in sizes if size >= length) for length in lengths]
+    assert lengths[:3] == [float(experiment.lengths.length(step)) for step in range(3)]
 
 
 def test_several_sizes_train_as_one_size_does(monkeypatch):
