@@ -24,7 +24,8 @@ def test_nothing_written_is_nothing_read(tmp_path):
 def test_others_read_the_file_too(tmp_path):
     write_accuracies(tmp_path, tiny(), ROWS)
     table = pl.read_parquet(accuracies_path(tmp_path, tiny()))
-    assert table.to_dicts() == [row._asdict() for row in ROWS]
+    way = {"batch": tiny().evaluation.batch, "seed": tiny().evaluation.seed}
+    assert table.to_dicts() == [row._asdict() | way for row in ROWS]
 
 
 def test_a_denser_test_adds_to_the_same_file(tmp_path):

@@ -11,6 +11,10 @@ class UserError(ValueError):
     """
 
 
+class StorageError(UserError):
+    """The file system refuses: the disk is full, a folder is read-only, a file is not ours."""
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
     """Returns the error for a `name` that is none of the `known` ones of its `kind`.
 

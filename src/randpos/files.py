@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from randpos.errors import UserError
+from randpos.errors import StorageError, UserError
 
 TEMPORARY = ".partial-"
 
@@ -20,7 +20,7 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UserError(f"{path} cannot be used: {reason}.") from error
+        raise StorageError(f"{path} cannot be used: {reason}.") from error
 
 
 def write_atomic(path: Path, content: bytes) -> None:

@@ -15,6 +15,8 @@ from randpos.evaluation import Accuracy
 from randpos.files import write_atomic
 
 SCHEMA = {"length": pl.Int32, "accuracy": pl.Float64, "whole": pl.Float64}
+WAY = {"batch": pl.Int32, "seed": pl.UInt32}
+"""How a file's accuracies were measured; the same in every row, so that files can be joined."""
 
 
 def accuracies_path(folder: Path, experiment: Experiment) -> Path:
@@ -35,7 +37,7 @@ def read_accuracies(folder: Path, experiment: Experiment) -> list[Accuracy]:
     if not path.exists():
         return []
     try:
-        table = pl.read_parquet(path, schema=SCHEMA)
+        table = pl.read_parquet(path, schema=SCHEMA | WAY).select(*SCHEMA)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise UserError(f"{path} is damaged; remove it to evaluate again ({error}).") from error
     return sorted(Accuracy(*row) for row in table.iter_rows())
@@ -43,6 +45,9 @@ def read_accuracies(folder: Path, experiment: Experiment) -> list[Accuracy]:
 
 def write_accuracies(folder: Path, experiment: Experiment, rows: Sequence[Accuracy]) -> None:
     """Writes all accuracies of a run, atomically."""
-    buffer = io.BytesIO()
-    pl.DataFrame(rows, schema=SCHEMA, orient="row").write_parquet(buffer)
+    buffer, way = io.BytesIO(), experiment.evaluation
+    table = pl.DataFrame(rows, schema=SCHEMA, orient="row").with_columns(
+        pl.lit(way.batch, pl.Int32).alias("batch"), pl.lit(way.seed, pl.UInt32).alias("seed")
+    )
+    table.write_parquet(buffer)
     write_atomic(accuracies_path(folder, experiment), buffer.getvalue())

@@ -26,6 +26,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,24 +87,13 @@ class Run:
             For each member, its accuracies by length; none for a member that diverged.
         """
         curves, evaluator = [], None
-        for number, folder in enumerate(self.folders):
+        for folder in self.folders:
             experiment = folder.experiment()
-            if (folder.result() or {}).get("status") == "diverged":
-                curves.append([])
-                continue
             if evaluation is not None:
                 experiment = dataclasses.replace(experiment, evaluation=evaluation)
             evaluator = evaluator or Evaluator(experiment)
-            lengths = lengths_to_test(experiment, max_length)
-            done = {a.length: a for a in read_accuracies(folder.path, experiment)}
-            missing = [n for n in lengths if n not in done]
-            parameters = eqx.filter(self.model(number), eqx.is_array) if missing else None
-            for accuracy in evaluator.test(parameters, missing):
-                done[accuracy.length] = accuracy
-                write_accuracies(folder.path, experiment, sorted(done.values()))
-                if report is not None:
-                    report(number, accuracy)
-            curves.append([done[n] for n in lengths])
+            told = report and partial(report, len(curves))
+            curves.append(examine(folder, experiment, evaluator, told, max_length))
         return curves
 
     def score(self, member: int = 0) -> float | None:
@@ -119,6 +109,28 @@ class Run:
         found = read_accuracies(self.folders[member].path, experiment)
         seen = experiment.lengths.maximum
         return in_domain(found, seen) if seen in {a.length for a in found} else None
+
+
+def examine(
+    folder: RunFolder,
+    experiment: Experiment,
+    evaluator: Evaluator,
+    report: Callable[[Accuracy], None] | None = None,
+    max_length: int | None = None,
+) -> list[Accuracy]:
+    """Tests a run at every length that is not yet in the store; returns all of its accuracies."""
+    if (folder.result() or {}).get("status") == "diverged":
+        return []
+    lengths = lengths_to_test(experiment, max_length)
+    done = {a.length: a for a in read_accuracies(folder.path, experiment)}
+    missing = [n for n in lengths if n not in done]
+    parameters = eqx.filter(Run((folder,)).model(), eqx.is_array) if missing else None
+    for accuracy in evaluator.test(parameters, missing):
+        done[accuracy.length] = accuracy
+        write_accuracies(folder.path, experiment, sorted(done.values()))
+        if report is not None:
+            report(accuracy)
+    return [done[n] for n in lengths]
 
 
 def train(
@@ -155,15 +167,41 @@ def train(
     ]
     if len({one.digest for one in members}) < len(members):
         raise UserError("seeds and rates must not repeat: two members would be the same run.")
-    engine = make_engine(experiment)
     folders = tuple(Store(Path(store)).run(one) for one in members)
-    # Everything is closed and given free, whatever fails on the way.
+    with contextlib.ExitStack() as stack:
+        for folder in folders:
+            if folder.result() is None:
+                stack.callback(folder.lock().release)
+        train_members(
+            members,
+            folders,
+            report=report,
+            save_every=save_every,
+            track=track,
+            strategy=strategy,
+        )
+    return Run(folders)
+
+
+def train_members(
+    members: Sequence[Experiment],
+    folders: Sequence[RunFolder],
+    *,
+    report: Callable[[Progress], None] | None = None,
+    save_every: float = 60.0,
+    track: Sequence[TrackerName] = (),
+    strategy: Strategy | None = None,
+) -> None:
+    """Trains experiments that differ only in seed and learning rate, as one program.
+
+    Whoever calls this holds the locks of the folders whose runs have not ended.
+    """
+    engine = make_engine(members[0])
+    # Everything is closed, whatever fails on the way.
     with contextlib.ExitStack() as stack:
         trainees = []
         for number, (one, folder) in enumerate(zip(members, folders, strict=True)):
-            if folder.result() is None:
-                stack.callback(folder.lock().release)
-            # Asked again: another process may have ended the run before it let go of the lock.
+            # Asked under the lock: another process may have ended the run before it let go.
             if folder.result() is not None:
                 folder.drop_checkpoints()
                 continue
@@ -174,4 +212,3 @@ def train(
                 stack.callback(tracker.close)
             trainees.append(trainee)
         advance_all(engine, trainees, report=report, save_every=save_every, strategy=strategy)
-    return Run(folders)

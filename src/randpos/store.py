@@ -1,12 +1,13 @@
 """Run directories: one folder per run, named by the digest of its experiment.
 
 <store>/<digest>/config.json           the experiment
-                 environment.json      versions and device
+                 environment.json      versions, device and commit
                  checkpoints/          to continue from; gone once the run is complete
                  metrics.jsonl         loss and accuracy, one line per chunk of steps
                  timing.jsonl          seconds of training so far, likewise
                  model.safetensors     the trained parameters
-                 result.json           how the run ended; written last
+                 result.json           how the run ended, with its learning curve; written last
+                 failure.json          instead, if it failed: why; retrying removes it
                  evaluation/           accuracy per length, one Parquet file per way of testing
 """
 
@@ -16,8 +17,10 @@ import json
 import os
 import platform
 import shutil
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +88,23 @@ class RunFolder:
         """Records how the run ended; from now on it is never trained again."""
         write_json(self.path / "result.json", result)
 
+    def failure(self) -> str | None:
+        """Returns why the run failed, or None if it did not."""
+        path = self.path / "failure.json"
+        if not path.exists():
+            return None
+        data = read_json(path)
+        return str(data.get("reason")) if isinstance(data, dict) else "for an unknown reason"
+
+    def fail(self, reason: str) -> None:
+        """Records why the run failed: it is not tried again until somebody asks for that."""
+        write_json(self.path / "failure.json", {"reason": reason})
+
+    def forgive(self) -> None:
+        """Lets a failed run be tried again."""
+        with explained(self.path):
+            (self.path / "failure.json").unlink(missing_ok=True)
+
     def drop_checkpoints(self) -> None:
         """Removes the checkpoints of a run that has ended."""
         shutil.rmtree(self.checkpoints, ignore_errors=True)
@@ -124,6 +144,10 @@ class RunFolder:
         return Lock(self.path)
 
 
+class Busy(UserError):
+    """A run that another process works on."""
+
+
 class Lock:
     """A run claimed by one process, until it is released or the process ends."""
 
@@ -143,7 +167,7 @@ class Lock:
             fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             owner = os.read(self.handle, 32).decode(errors="replace").strip() or "unknown"
-            raise UserError(
+            raise Busy(
                 f"{folder} is being trained by another process ({owner}); wait for it or stop it."
             ) from error
         os.ftruncate(self.handle, 0)
@@ -163,7 +187,11 @@ class Store:
 
     def run(self, experiment: Experiment) -> RunFolder:
         """Returns the folder of an experiment's run, whether it exists or not."""
-        return RunFolder(self.path / experiment.digest)
+        return self.run_at(experiment.digest)
+
+    def run_at(self, digest: str) -> RunFolder:
+        """Returns the folder of the run with this digest, whether it exists or not."""
+        return RunFolder(self.path / digest)
 
     def runs(self) -> Iterable[RunFolder]:
         """Lists the runs that are there."""
@@ -194,4 +222,19 @@ def environment() -> dict[str, Any]:
         "device": jax.devices()[0].device_kind,
         "backend": jax.default_backend(),
         "packages": {name: importlib.metadata.version(name) for name in packages},
+        "commit": _commit(),
     }
+
+
+@cache
+def _commit() -> str | None:
+    """Returns the commit of a checkout that the package runs from, or None elsewhere."""
+    here = Path(__file__).parent
+    command = ["git", "-C", str(here), "rev-parse", "--show-toplevel", "HEAD"]
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    top, commit = told.stdout.splitlines()
+    # Installed into an environment inside of somebody else's repository, it is none of theirs.
+    return commit if here == Path(top) / "src" / "randpos" else None

@@ -24,6 +24,9 @@ from randpos.training import STRIDE, Engine, Member, State, member
 CHUNK = 100
 """Steps per recorded value of loss and accuracy; checkpoints are taken between chunks."""
 
+POINTS = 50
+"""Points of the learning curve that a run's result carries."""
+
 Strategy = Literal["map", "vmap"]
 
 
@@ -200,7 +203,29 @@ def record(
 def end(one: Trainee, status: Literal["complete", "diverged"], step: int) -> None:
     """Writes down how a member ended, after which it is never trained again."""
     one.writer.wait()
-    result = {"status": status, "step": step, "seconds": one.seconds}
+    result = {
+        "status": status,
+        "step": step,
+        "seconds": one.seconds,
+        "curve": learning_curve(one.folder.lines("metrics.jsonl")),
+    }
     one.folder.finish(result)
     one.result = result
     one.folder.drop_checkpoints()
+
+
+def learning_curve(rows: Sequence[dict[str, Any]]) -> list[list[float]]:
+    """Averages metrics over at most `POINTS` equal spans: last step, loss and accuracy of each.
+
+    >>> learning_curve([{"step": 100, "loss": 0.7, "accuracy": 0.5}])
+    [[100, 0.7, 0.5]]
+    """
+    spans = np.array_split(np.arange(len(rows)), min(POINTS, len(rows)) or 1)
+    return [
+        [
+            rows[span[-1]]["step"],
+            *(float(np.mean([rows[i][name] for i in span])) for name in ("loss", "accuracy")),
+        ]
+        for span in spans
+        if len(span)
+    ]

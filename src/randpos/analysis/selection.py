@@ -1,0 +1,101 @@
+"""Which runs of a store may stand in one picture, and how good each of them is."""
+
+import json
+
+import numpy as np
+import polars as pl
+
+from randpos.combinations import get_combination
+from randpos.records import Records
+
+VARIED = ("task", "encoding", "seed", "learning_rate", "positions", "evaluation")
+"""Settings in which runs of one comparison may differ."""
+
+
+def comparable(runs: pl.DataFrame, *, drawn_alike: bool = True) -> pl.DataFrame:
+    """Keeps the trained runs that share all settings but task, encoding, seed and rate.
+
+    A store may hold several budgets; the one that most runs have is kept, and of two equally
+    frequent ones the one with more steps. Likewise for how randomized positions are drawn.
+
+    Args:
+        runs: Rows of `Records.runs`.
+        drawn_alike: Also demand the same L, reading and draw; ordinal positions have none.
+    """
+    runs = runs.filter(status="complete")
+    if runs.is_empty():
+        return runs
+    settings = [json.loads(text) for text in runs["config"]]
+    budgets = [_text({k: v for k, v in one.items() if k not in VARIED}) for one in settings]
+    drawn = [
+        _text(one["positions"]) if get_combination(one["encoding"]).prefix else ""
+        for one in settings
+    ]
+    runs = runs.with_columns(pl.Series("budget", budgets), pl.Series("drawn", drawn))
+    runs = runs.filter(pl.col("budget") == _commonest(runs, "budget"))
+    randomized = runs.filter(pl.col("drawn") != "")
+    if drawn_alike and not randomized.is_empty():
+        runs = runs.filter(pl.col("drawn").is_in(["", _commonest(randomized, "drawn")]))
+    return runs.drop("budget", "drawn")
+
+
+def _text(settings: dict[str, object]) -> str:
+    return json.dumps(settings, sort_keys=True)
+
+
+def _commonest(runs: pl.DataFrame, column: str) -> str:
+    counted = runs.group_by(column).agg(pl.len().alias("count"), pl.col("steps").max())
+    return counted.sort("count", "steps", column, descending=[True, True, False])[column][0]
+
+
+def tested(records: Records) -> pl.DataFrame:
+    """Returns the accuracies of each run as it was tested best.
+
+    That is at the most lengths, then on the most examples, then with the lowest seed.
+    """
+    way = ["run", "batch", "seed"]
+    ways = records.accuracies.group_by(way).agg(pl.len().alias("lengths"))
+    order = ["run", "lengths", "batch", "seed"]
+    ways = ways.sort(order, descending=[False, True, True, False])
+    chosen = ways.unique("run", keep="first", maintain_order=True).select(way)
+    return records.accuracies.join(chosen, on=way, how="inner").sort("run", "length")
+
+
+def scores(
+    records: Records, runs: pl.DataFrame, *, first: int | None = None, last: int | None = None
+) -> pl.DataFrame:
+    """Adds the column `score` to runs: the mean accuracy over lengths, N+1..M by default.
+
+    Lengths that were skipped are interpolated, as in `randpos.evaluation.score`. Runs that were
+    not tested up to both ends are left out.
+
+    Args:
+        records: The store.
+        runs: Which of its runs to score.
+        first: The first length that counts; by default N+1 of each run.
+        last: The last length that counts; by default M of each run.
+    """
+    wanted = records.accuracies.filter(pl.col("run").is_in(runs["run"].implode()))
+    by_run = tested(Records(runs, wanted)).partition_by("run", as_dict=True)
+    found: list[float | None] = []
+    for run, seen, longest in runs.select("run", "training_length", "test_length").iter_rows():
+        accuracies = by_run.get((run,))
+        start, end = first or seen + 1, last or longest
+        if accuracies is None or end < start:
+            found.append(None)
+            continue
+        lengths = accuracies["length"].to_numpy()
+        if lengths[0] > start or lengths[-1] < end:
+            found.append(None)
+            continue
+        every = np.interp(np.arange(start, end + 1), lengths, accuracies["accuracy"].to_numpy())
+        found.append(float(every.mean()))
+    return runs.with_columns(pl.Series("score", found, pl.Float64)).drop_nulls("score")
+
+
+def best_runs(scored: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Returns the run with the highest score of each group: the paper's maximum over runs."""
+    # The rest of the order only settles ties, so that the same store gives the same figure.
+    order = [*by, "score", "learning_rate", "seed", "run"]
+    descending = [name == "score" for name in order]
+    return scored.sort(order, descending=descending).unique(by, keep="first", maintain_order=True)

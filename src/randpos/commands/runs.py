@@ -1,0 +1,104 @@
+"""`randpos runs`: what a store holds."""
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+import tyro
+
+from randpos.display import Format, show
+from randpos.errors import UserError
+from randpos.files import explained
+from randpos.records import Records, pack, read_records
+from randpos.store import Store
+
+LISTED = ["run", "task", "encoding", "seed", "learning_rate", "steps", "status", "step", "reason"]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """List the runs of a store, `show` one, `prune` some, or `pack` their results.
+
+    `prune` removes the runs of a --status; without --yes it only tells which. `pack` writes the
+    configurations and accuracies of all runs into two small files that are a store themselves.
+    """
+
+    action: tyro.conf.Positional[Literal["list", "show", "prune", "pack"]] = "list"
+    """What to do."""
+    name: tyro.conf.Positional[str] = ""
+    """For show: the beginning of a digest. For pack: the folder to write to."""
+    store: Path = Path("runs")
+    """The store."""
+    status: Literal["complete", "diverged", "failed", "unfinished"] | None = None
+    """Only runs that stand so."""
+    yes: bool = False
+    """Remove, instead of telling what would be removed."""
+    format: Format = "text"
+    """How the result is printed."""
+
+    def __call__(self) -> None:
+        """Does it."""
+        records = read_records(self.store)
+        runs = records.runs
+        if self.status is not None:
+            runs = runs.filter(pl.col("status") == self.status)
+        if self.action == "list":
+            show(runs.select(LISTED).to_dicts(), self.format, f"{len(runs):,} runs")
+        elif self.action == "show":
+            self.show(records)
+        elif self.action == "prune":
+            self.prune(runs["run"].to_list())
+        elif not self.name:
+            raise UserError("runs pack needs a folder to write to: randpos runs pack FOLDER.")
+        else:
+            kept = records.accuracies.filter(pl.col("run").is_in(runs["run"].implode()))
+            pack(Records(runs, kept), Path(self.name))
+            print(f"{len(runs):,} runs packed into {self.name}")
+
+    def show(self, records: Records) -> None:
+        """Prints everything that is known of one run."""
+        fits = records.runs.filter(pl.col("run").str.starts_with(self.name))
+        if len(fits) != 1:
+            raise UserError(f"{self.name!r} fits {len(fits)} runs in {self.store}, not one.")
+        row = fits.row(0, named=True)
+        parsed: dict[str, Any] = {
+            name: json.loads(row.pop(name)) for name in ("config", "environment", "curve")
+        }
+        tested = records.accuracies.filter(pl.col("run") == row["run"]).drop("run").to_dicts()
+        if self.format == "json":
+            show([{**row, **parsed, "accuracies": tested}], "json")
+            return
+        facts = {**row, **_flat(parsed["config"]), **_flat(parsed["environment"])}
+        show([{"what": k, "value": str(v)} for k, v in facts.items() if v is not None], "text")
+        show(tested, "text", "Accuracy by length")
+
+    def prune(self, names: list[str]) -> None:
+        """Removes runs that nobody works on."""
+        if self.status is None:
+            raise UserError("runs prune needs --status: which runs are to be removed?")
+        for name in names:
+            folder = Store(self.store).run_at(name)
+            if not folder.path.is_dir():
+                continue  # it is packed
+            if self.yes:
+                lock = folder.lock()  # refuses a run that somebody works on
+                try:
+                    with explained(folder.path):
+                        shutil.rmtree(folder.path)
+                finally:
+                    lock.release()
+            print(f"{'removed' if self.yes else 'would remove'} {folder.path}")
+        if names and not self.yes:
+            print("Nothing was removed; pass --yes to do it.")
+
+
+def _flat(data: Any) -> dict[str, Any]:
+    """Names the leaves of nested tables with dots."""
+    found: dict[str, Any] = {}
+    for name, value in (data.items() if isinstance(data, dict) else ()):
+        inner = _flat(value) if isinstance(value, dict) else {"": value}
+        found.update({f"{name}.{k}".rstrip("."): v for k, v in inner.items()})
+    return found

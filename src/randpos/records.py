@@ -1,0 +1,171 @@
+"""A whole store as two tables: one row per run, and one per run and tested length.
+
+Thousands of runs are read at once: small JSON files for the runs, and one scan over all Parquet
+files for the accuracies. What is damaged is left out with a warning that names the file. A store may
+also be *packed*: the same tables in two files, small enough to be committed or sent.
+"""
+
+import io
+import json
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from randpos.config import Experiment
+from randpos.errors import UserError
+from randpos.files import explained, read_json, write_atomic
+from randpos.results import SCHEMA, WAY
+from randpos.store import RunFolder, Store
+
+RUNS = {
+    "run": pl.String,
+    "task": pl.String,
+    "encoding": pl.String,
+    "seed": pl.UInt32,
+    "learning_rate": pl.Float64,
+    "steps": pl.Int64,
+    "batch": pl.Int64,
+    "training_length": pl.Int64,
+    "test_length": pl.Int64,
+    "maximum": pl.Int64,
+    "reading": pl.String,
+    "draw": pl.String,
+    "status": pl.String,
+    "step": pl.Int64,
+    "seconds": pl.Float64,
+    "reason": pl.String,
+    "config": pl.String,
+    "environment": pl.String,
+    "curve": pl.String,
+}
+"""A run: its settings, how it stands (`complete`, `diverged`, `failed` or `unfinished`), and as JSON
+its whole experiment, its environment and its learning curve (step, loss, accuracy)."""
+ACCURACIES = {"run": pl.String, **SCHEMA, **WAY}
+"""A tested length of a run; `batch` and `seed` say how it was tested."""
+
+PACKED = ("runs.parquet", "accuracies.parquet")
+
+
+class Records(NamedTuple):
+    """What a store holds."""
+
+    runs: pl.DataFrame
+    accuracies: pl.DataFrame
+
+    def experiment(self, run: str) -> Experiment:
+        """Returns the experiment of a run."""
+        row = self.runs.row(by_predicate=pl.col("run") == run, named=True)
+        return Experiment.from_dict(json.loads(row["config"]))
+
+
+def read_records(path: Path) -> Records:
+    """Reads all runs of a store, packed ones included."""
+    if not path.is_dir():
+        raise UserError(f"{path} is not a store of runs: there is no such folder.")
+    folders = {folder.path.name: folder for folder in Store(path).runs()}
+    rows = []
+    for name, folder in folders.items():
+        try:
+            rows.append(_row(name, folder))
+        except UserError as error:
+            warnings.warn(f"left out: {error}", stacklevel=2)
+    runs = pl.DataFrame(rows, schema=RUNS, orient="row")
+    accuracies = _scan([folders[row["run"]].path for row in rows])
+    packed = _read_packed(path)
+    if packed is not None:
+        known = runs["run"].implode()
+        runs = pl.concat([runs, packed.runs.filter(~pl.col("run").is_in(known))])
+        fresh = packed.accuracies.filter(~pl.col("run").is_in(known))
+        accuracies = pl.concat([accuracies, fresh])
+    order = ["task", "encoding", "seed", "learning_rate", "run"]
+    return Records(runs.sort(order), accuracies.sort("run", "batch", "seed", "length"))
+
+
+def pack(records: Records, path: Path) -> None:
+    """Writes the tables of a store as two files that `read_records` reads again."""
+    for name, table in zip(PACKED, records, strict=True):
+        buffer = io.BytesIO()
+        table.write_parquet(buffer, compression="zstd", compression_level=19)
+        write_atomic(path / name, buffer.getvalue())
+
+
+def _row(name: str, folder: RunFolder) -> dict[str, Any]:
+    experiment = folder.experiment()
+    if experiment.digest != name:
+        raise UserError(f"{folder.path} does not hold the run that its name says.")
+    result, reason = folder.result(), folder.failure()
+    known = folder.path / "environment.json"
+    environment = read_json(known) if known.is_file() else {}
+    ended = result or {"status": "failed" if reason else "unfinished", "curve": []}
+    return {
+        "run": name,
+        "task": experiment.task,
+        "encoding": experiment.combination.name,
+        "seed": experiment.seed,
+        "learning_rate": experiment.learning_rate,
+        "steps": experiment.steps,
+        "batch": experiment.batch,
+        "training_length": experiment.lengths.maximum,
+        "test_length": experiment.test_length,
+        "maximum": experiment.positions.maximum,
+        "reading": experiment.positions.reading,
+        "draw": experiment.positions.draw,
+        "status": ended["status"],
+        "step": _number(ended, "step", int, folder),
+        "seconds": _number(ended, "seconds", float, folder),
+        "reason": reason,
+        "config": json.dumps(experiment.to_dict()),
+        "environment": json.dumps(environment),
+        "curve": json.dumps(ended.get("curve", [])),
+    }
+
+
+def _number(data: dict[str, Any], name: str, kind: type, folder: RunFolder) -> Any:
+    value = data.get(name)
+    if value is None:
+        return None
+    if type(value) not in (int, float):
+        raise UserError(f"{folder.path / 'result.json'} is damaged: {name} is {value!r}.")
+    return kind(value)
+
+
+def _scan(folders: list[Path]) -> pl.DataFrame:
+    files = [path for folder in folders for path in sorted(folder.glob("evaluation/*.parquet"))]
+    try:
+        return _read_parquet(files)
+    except (pl.exceptions.PolarsError, OSError):  # at least one of them: which?
+        intact = []
+        for path in files:
+            try:
+                _read_parquet([path])
+                intact.append(path)
+            except (pl.exceptions.PolarsError, OSError) as error:
+                warnings.warn(f"left out: {path} is damaged ({error}).", stacklevel=3)
+        return _read_parquet(intact)
+
+
+def _read_parquet(files: list[Path]) -> pl.DataFrame:
+    if not files:
+        return pl.DataFrame(schema=ACCURACIES)
+    table = pl.scan_parquet(files, schema=SCHEMA | WAY, include_file_paths="run", glob=False)
+    # The run is the folder above the folder of the file.
+    name = pl.col("run").str.split("/").list.get(-3)
+    return table.with_columns(name).select(*ACCURACIES).collect()
+
+
+def _read_packed(path: Path) -> Records | None:
+    if not (path / PACKED[0]).is_file():
+        return None
+    tables = []
+    for name, schema in zip(PACKED, (RUNS, ACCURACIES), strict=True):
+        try:
+            with explained(path / name):
+                content = (path / name).read_bytes()
+            tables.append(pl.read_parquet(io.BytesIO(content), schema=schema))
+        except pl.exceptions.PolarsError as error:
+            raise UserError(f"{path / name} is damaged ({error}).") from error
+    return Records(*tables)
+
+

@@ -1,0 +1,147 @@
+"""The score of every run, and what a cell of a table makes of its runs.
+
+All runs of a store at once, as frames. A *cell* is a task and an encoding under one budget: runs of
+different budgets, or whose positions were drawn in different ways, never share one.
+"""
+
+import json
+from typing import Any
+
+import polars as pl
+
+from randpos.combinations import combinations
+from randpos.config import Experiment
+from randpos.records import Records
+
+PAPER_STEPS = Experiment().steps
+
+BUDGET = ["variant", "training_length", "test_length", "steps", "batch", "tested_batch"]
+"""What must agree within a cell; `variant` lists what differs from the paper's model and schedule,
+and `test_length` is the longest length that was tested."""
+SETTING = ["maximum", "reading", "draw"]
+"""How positions were drawn; L is null where positions are ordinal."""
+CELL = ["task", "encoding", *SETTING, *BUDGET]
+
+
+def score_runs(records: Records) -> pl.DataFrame:
+    """Returns the runs with score, in-domain accuracy and the way they were tested.
+
+    A run that was tested in several ways counts with the largest test batch (then with the most
+    lengths, then with the smallest seed).
+    """
+    runs = records.runs.unique("run", keep="first", maintain_order=True)
+    ways = _means(records.accuracies.join(runs.select("run", "training_length"), on="run"))
+    order = ["run", "tested_batch", "lengths", "tested_seed"]
+    ways = ways.sort(order, descending=[False, True, True, False])
+    ways = ways.unique("run", keep="first", maintain_order=True)
+    ordinal = [name for name, one in combinations().items() if not one.prefix]
+    config = pl.col("config").map_elements(variant, pl.String)
+    return runs.join(ways, on="run", how="left", maintain_order="left").with_columns(
+        variant=config,
+        maximum=pl.when(~pl.col("encoding").is_in(ordinal)).then("maximum"),
+        test_length=pl.coalesce("longest", "test_length"),
+        tested_batch=pl.col("tested_batch").fill_null(0),
+        hours=pl.col("seconds") / 3600,
+        paper_hours=pl.col("seconds") / pl.col("step") * PAPER_STEPS / 3600,
+    )
+
+
+def _means(accuracies: pl.DataFrame) -> pl.DataFrame:
+    """Returns score and in-domain accuracy of every run and way of testing it.
+
+    Lengths between two tested ones are interpolated linearly, as in `evaluation.score`. Summed over
+    a gap, the left end counts (gap − 1)/2 times and the right end (gap + 1)/2 times.
+    """
+    way = ["run", "tested_batch", "tested_seed"]
+    rows = accuracies.rename({"batch": "tested_batch", "seed": "tested_seed"})
+    rows = rows.filter(pl.col("accuracy").is_finite()).unique([*way, "length"], keep="first")
+    rows = rows.with_columns(unseen=pl.col("length") > pl.col("training_length"))
+    rows = rows.sort(*way, "length")
+    same = pl.all_horizontal(pl.col(*way, "unseen") == pl.col(*way, "unseen").shift(1))
+    gap = pl.when(same).then(pl.col("length") - pl.col("length").shift(1))
+    rows = rows.with_columns(before=gap).with_columns(
+        # The next row's gap is this row's only if it goes on with the same way of testing.
+        weight=pl.when(pl.col("before").is_null()).then(1.0).otherwise((pl.col("before") + 1) / 2)
+        + pl.when(pl.col("before").shift(-1).is_null())
+        .then(0.0)
+        .otherwise((pl.col("before").shift(-1) - 1) / 2)
+    )
+
+    def mean(part: pl.Expr) -> pl.Expr:
+        total = (pl.col("weight") * pl.col("accuracy")).filter(part).sum()
+        return pl.when(part.any()).then(total / pl.col("weight").filter(part).sum())
+
+    return rows.group_by(way, maintain_order=True).agg(
+        score=mean(pl.col("unseen")),
+        in_domain=mean(~pl.col("unseen")),
+        longest=pl.col("length").max().cast(pl.Int64),
+        lengths=pl.col("unseen").sum().cast(pl.Int64),
+    )
+
+
+def variant(config: str) -> str:
+    """Returns how a run's model, clipping and length schedule differ from the paper's.
+
+    >>> variant(json.dumps(Experiment(clip=0.5).to_dict()))
+    'clip=0.5'
+    """
+    try:
+        data = json.loads(config)
+    except (ValueError, RecursionError):
+        return "unreadable configuration"
+    ours, usual = ({**_flat(one)} for one in (data, Experiment().to_dict()))
+    part = {name: ours.get(name) for name in sorted(usual) if name.startswith(_DECIDES)}
+    return ", ".join(f"{name}={value}" for name, value in part.items() if value != usual[name])
+
+
+_DECIDES = ("clip", "model.", "lengths.name", "lengths.initial", "lengths.increase")
+_DECIDES += ("lengths.every", "lengths.decay", "lengths.seed")
+
+
+def _flat(data: Any) -> dict[str, Any]:
+    """Names nested fields with dots; anything that is no table of fields has none."""
+    fields = {}
+    for name, value in data.items() if isinstance(data, dict) else ():
+        inner = value.items() if isinstance(value, dict) else [("", value)]
+        fields |= {f"{name}.{field}".rstrip("."): one for field, one in inner}
+    return fields
+
+
+def cells(scored: pl.DataFrame) -> pl.DataFrame:
+    """Returns one row for each cell: best, mean ± sd at the best rate, counts and hours.
+
+    `best` is the maximum over seeds and rates (Table 1); `mean` and `sd` are over the seeds of the
+    rate with the highest mean (Table 4). Ties go to the lower rate, then to the lower seed. The
+    paper does not say whether its sd divides by n or by n − 1, and no printed cell settles it (the
+    farthest maximum lies 2.7 sd above its mean, within the bounds of both): ours divides by n − 1,
+    and is null for a single seed.
+    """
+    done = scored.filter(pl.col("status") == "complete")
+    counted = done.filter(pl.col("score").is_not_null())
+    rates = counted.group_by(*CELL, "learning_rate").agg(
+        mean=pl.col("score").mean(), sd=pl.col("score").std(ddof=1), rate_seeds=pl.len()
+    )
+    # Rounded, for the last bits of a mean must not decide between equal rates.
+    rates = rates.sort(pl.col("mean").round(12), "learning_rate", descending=[True, False])
+    rates = rates.unique(CELL, keep="first").rename({"learning_rate": "rate"})
+    ordered = counted.sort("score", "learning_rate", "seed", descending=[True, False, False])
+    best = ordered.group_by(CELL, maintain_order=True).agg(
+        pl.col("run").first(),
+        pl.col("in_domain").first(),
+        best=pl.col("score").first(),
+        best_seed=pl.col("seed").first(),
+        best_rate=pl.col("learning_rate").first(),
+        runs=pl.len(),
+        seeds=pl.col("seed").n_unique(),
+        rates=pl.col("learning_rate").n_unique(),
+        lengths=pl.col("lengths").min(),
+    )
+    times = done.group_by(CELL).agg(
+        timed=pl.col("hours").count(),
+        hours=pl.col("hours").mean(),
+        hours_sd=pl.col("hours").std(ddof=1),
+        paper_hours=pl.col("paper_hours").mean(),
+        paper_hours_sd=pl.col("paper_hours").std(ddof=1),
+    )
+    both = times.join(best, on=CELL, how="left", nulls_equal=True)
+    return both.join(rates, on=CELL, how="left", nulls_equal=True).sort(CELL)

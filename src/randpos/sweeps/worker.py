@@ -1,0 +1,72 @@
+"""A worker process: takes jobs from its standard input and tells what happens on its output.
+
+Both ends speak JSON, a line at a time. The process ends when nobody listens any more, so that no
+worker outlives its driver by more than a few steps.
+"""
+
+import dataclasses
+import json
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from randpos.compilation import enable_cache
+from randpos.config import Experiment
+from randpos.errors import StorageError, UserError
+from randpos.sweeps.work import Event, claim, perform
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+def serve(order: dict[str, Any], tell: Tell) -> None:
+    """Does one job: claims its runs, trains and tests them."""
+    store = Path(order["store"])
+    members = [Experiment.from_dict(data) for data in order["members"]]
+
+    def emit(event: Event) -> None:
+        tell({"event": dataclasses.asdict(event)})
+
+    try:
+        with claim(members, store, emit) as claims:
+            if claims.mine:
+                perform(claims.mine, store, emit, order["save_every"])
+    except StorageError as error:
+        tell({"refused": str(error)})
+    tell({"end": True})
+
+
+def main() -> int:
+    """Works until the input ends or an interrupt comes."""
+    # What anything else prints must not end up between the lines of the answers.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+
+    def tell(message: dict[str, Any]) -> None:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+
+    def interrupted(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupted)
+    if core := os.environ.get("RANDPOS_CORE"):
+        os.sched_setaffinity(0, {int(core)})  # before JAX counts the cores for its threads
+    warnings.showwarning = lambda message, *_: tell({"warning": str(message)})
+    try:
+        enable_cache()
+        for line in sys.stdin:
+            serve(json.loads(line), tell)
+    except (KeyboardInterrupt, BrokenPipeError):
+        os._exit(0)  # whatever is buffered has no reader
+    except UserError as error:
+        tell({"refused": str(error)})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
