@@ -5,6 +5,7 @@ The paper compares 13 rows. They are a product of position schemes and encodings
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from randpos.encodings import ENCODINGS, Encoding
@@ -60,6 +61,7 @@ class Combination:
         }
         return self.encoding.description + how[self.prefix]
 
+    @lru_cache(maxsize=256)  # noqa: B019 - there are few of them, and thousands of runs ask
     def scheme(
         self,
         *,
@@ -98,11 +100,16 @@ class Combination:
 
 def combinations() -> dict[str, Combination]:
     """Returns every combination by name: first the paper's 13 in its order, then all others."""
+    return dict(_combinations(tuple(ENCODINGS.values())))
+
+
+@lru_cache(maxsize=4)
+def _combinations(encodings: tuple[type[Encoding], ...]) -> dict[str, Combination]:
     product: tuple[Prefix, ...] = ("", "randomized", "unsorted")
     every = [
         Combination(prefix, encoding)
         for prefix in product
-        for encoding in ENCODINGS.values()
+        for encoding in encodings
         if not (prefix and encoding.name == "none")
     ]
     by_name = {combination.name: combination for combination in every}

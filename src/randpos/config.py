@@ -5,7 +5,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -147,7 +147,13 @@ class Experiment:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the experiment as plain data, for JSON."""
-        return dataclasses.asdict(self)
+        # Not dataclasses.asdict, which copies deeply: sweeps ask this of thousands.
+        return {
+            name: {part: getattr(value, part) for part in _names(type(value))}
+            if dataclasses.is_dataclass(value)
+            else value
+            for name, value in ((name, getattr(self, name)) for name in _names(Experiment))
+        }
 
     @classmethod
     def from_dict(cls, data: Any) -> "Experiment":
@@ -165,6 +171,11 @@ class Experiment:
         data["encoding"] = self.combination.name
         text = json.dumps(data, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(kind))
 
 
 @lru_cache(maxsize=256)
@@ -196,7 +207,13 @@ def _read(kind: type, data: Any, where: str) -> Any:
         if type(value) is not type(default):
             raise UserError(f"{where}.{name}={value!r} must be of type {type(default).__name__}.")
         values[name] = value
-    return kind(**values)
+    return kind(**values) if kind is Experiment else _part(kind, tuple(values.items()))
+
+
+@lru_cache(maxsize=256)
+def _part(kind: type, values: tuple[tuple[str, Any], ...]) -> Any:
+    """Builds a part of an experiment; thousands of runs share a few of them."""
+    return kind(**dict(values))
 
 
 PRESETS: dict[str, dict[str, Any]] = {
