@@ -11,7 +11,7 @@ import polars as pl
 
 from randpos.combinations import combinations
 from randpos.config import Experiment
-from randpos.records import Records
+from randpos.records import RUNS, Records
 
 PAPER_STEPS = Experiment().steps
 
@@ -29,7 +29,7 @@ def score_runs(records: Records) -> pl.DataFrame:
     A run that was tested in several ways counts with the largest test batch (then with the most
     lengths, then with the smallest seed).
     """
-    runs = records.runs.unique("run", keep="first", maintain_order=True)
+    runs = _sound(records.runs)
     ways = _means(records.accuracies.join(runs.select("run", "training_length"), on="run"))
     order = ["run", "tested_batch", "lengths", "tested_seed"]
     ways = ways.sort(order, descending=[False, True, True, False])
@@ -46,36 +46,37 @@ def score_runs(records: Records) -> pl.DataFrame:
     )
 
 
+def _sound(runs: pl.DataFrame) -> pl.DataFrame:
+    """Keeps runs that say what they are; a packed store may come from anybody."""
+    texts = {"config": "{}", "environment": "{}", "curve": "[]"}
+    needed = [name for name in RUNS if name not in {*texts, "step", "seconds", "reason"}]
+    finite = pl.when(pl.col("seconds").is_finite()).then("seconds")
+    runs = runs.drop_nulls(needed).filter(pl.col("learning_rate").is_finite())
+    runs = runs.with_columns(finite, *(pl.col(n).fill_null(t) for n, t in texts.items()))
+    return runs.unique("run", keep="first", maintain_order=True)
+
+
 def _means(accuracies: pl.DataFrame) -> pl.DataFrame:
     """Returns score and in-domain accuracy of every run and way of testing it.
 
     Lengths between two tested ones are interpolated linearly, as in `evaluation.score`. Summed over
     a gap, the left end counts (gap − 1)/2 times and the right end (gap + 1)/2 times.
     """
-    way = ["run", "tested_batch", "tested_seed"]
-    rows = accuracies.rename({"batch": "tested_batch", "seed": "tested_seed"})
-    rows = rows.filter(pl.col("accuracy").is_finite()).unique([*way, "length"], keep="first")
-    rows = rows.with_columns(unseen=pl.col("length") > pl.col("training_length"))
-    rows = rows.sort(*way, "length")
-    same = pl.all_horizontal(pl.col(*way, "unseen") == pl.col(*way, "unseen").shift(1))
-    gap = pl.when(same).then(pl.col("length") - pl.col("length").shift(1))
-    rows = rows.with_columns(before=gap).with_columns(
-        # The next row's gap is this row's only if it goes on with the same way of testing.
-        weight=pl.when(pl.col("before").is_null()).then(1.0).otherwise((pl.col("before") + 1) / 2)
-        + pl.when(pl.col("before").shift(-1).is_null())
-        .then(0.0)
-        .otherwise((pl.col("before").shift(-1) - 1) / 2)
-    )
+    rows = accuracies.filter(pl.col("accuracy").is_finite())
+    length, accuracy = pl.col("length").sort(), pl.col("accuracy").sort_by("length")
+    unseen = length > pl.col("training_length").first()
 
     def mean(part: pl.Expr) -> pl.Expr:
-        total = (pl.col("weight") * pl.col("accuracy")).filter(part).sum()
-        return pl.when(part.any()).then(total / pl.col("weight").filter(part).sum())
+        gap = length.filter(part).diff().cast(pl.Float64)
+        weight = ((gap + 1) / 2).fill_null(1.0) + ((gap.shift(-1) - 1) / 2).fill_null(0.0)
+        total = (weight * accuracy.filter(part)).sum()
+        return pl.when(part.any()).then(total / weight.sum())
 
-    return rows.group_by(way, maintain_order=True).agg(
-        score=mean(pl.col("unseen")),
-        in_domain=mean(~pl.col("unseen")),
+    return rows.group_by("run", tested_batch="batch", tested_seed="seed").agg(
+        score=mean(unseen),
+        in_domain=mean(~unseen),
         longest=pl.col("length").max().cast(pl.Int64),
-        lengths=pl.col("unseen").sum().cast(pl.Int64),
+        lengths=unseen.sum().cast(pl.Int64),
     )
 
 
@@ -89,13 +90,9 @@ def variant(config: str) -> str:
         data = json.loads(config)
     except (ValueError, RecursionError):
         return "unreadable configuration"
-    ours, usual = ({**_flat(one)} for one in (data, Experiment().to_dict()))
-    part = {name: ours.get(name) for name in sorted(usual) if name.startswith(_DECIDES)}
-    return ", ".join(f"{name}={value}" for name, value in part.items() if value != usual[name])
-
-
-_DECIDES = ("clip", "model.", "lengths.name", "lengths.initial", "lengths.increase")
-_DECIDES += ("lengths.every", "lengths.decay", "lengths.seed")
+    ours = _flat(data)
+    changed = (name for name, value in _USUAL.items() if ours.get(name) != value)
+    return ", ".join(f"{name}={ours.get(name)}" for name in changed)
 
 
 def _flat(data: Any) -> dict[str, Any]:
@@ -105,6 +102,13 @@ def _flat(data: Any) -> dict[str, Any]:
         inner = value.items() if isinstance(value, dict) else [("", value)]
         fields |= {f"{name}.{field}".rstrip("."): one for field, one in inner}
     return fields
+
+
+_USUAL = {
+    name: value
+    for name, value in sorted(_flat(Experiment().to_dict()).items())
+    if name.startswith(("clip", "model.", "lengths.")) and name != "lengths.maximum"
+}
 
 
 def cells(scored: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,127 @@
+"""The charts of the page as Vega-Lite, without their data: the page fills in what is chosen.
+
+Fields and series have names of our own (`s0`, `s1`, …). What the store calls things only ever is
+text on the page, so that no name can become part of an expression.
+"""
+
+import json
+from functools import cache
+from typing import Any
+
+from randpos.extras import MissingExtraError
+
+COLOURS = {
+    "none": "#7f7f7f",
+    "sincos": "#e69f00",
+    "relative": "#0a7fc4",
+    "alibi": "#009e73",
+    "rope": "#d55e00",
+    "learned": "#cc79a7",
+    "geometric": "#56b4e9",
+}
+"""The colours of Okabe and Ito, which the colour-blind can tell apart too; one per encoding."""
+SPARE = ["#b8a000", "#8c6bb1", "#a6611a", "#5e7d3a"]
+DASHES = {"": [5, 3], "randomized": [1, 0], "unsorted": [1, 3]}
+"""The line says how positions come about: plain dashed, randomized solid, unsorted dotted."""
+
+
+def style(encoding: str) -> dict[str, Any]:
+    """Returns the colour and the dashes of an encoding.
+
+    >>> style("randomized-rope")
+    {'colour': '#d55e00', 'dash': [1, 0]}
+    """
+    prefix, dash, name = encoding.partition("-")
+    if not dash or prefix not in DASHES:
+        prefix, name = "", encoding
+    spare = SPARE[sum(name.encode(errors="replace")) % len(SPARE)]
+    return {"colour": COLOURS.get(name, spare), "dash": DASHES[prefix]}
+
+
+@cache
+def library() -> str:
+    """Returns Vega, Vega-Lite and Vega-Embed as one script, which needs no network."""
+    alt, vl_convert = _libraries()
+    version = alt.SCHEMA_VERSION.removeprefix("v").rsplit(".", 1)[0]
+    return vl_convert.javascript_bundle(vl_version=version)
+
+
+@cache
+def specs() -> str:
+    """Returns the specifications as JSON: `curves` of many encodings, and a single `line`."""
+    alt, _ = _libraries()
+    return json.dumps({"curves": _curves(alt).to_dict(), "line": _line(alt).to_dict()})
+
+
+def _libraries() -> tuple[Any, Any]:
+    # Imported late: the tables do without them.
+    try:
+        import altair
+        import vl_convert
+    except ImportError as error:
+        raise MissingExtraError("the report page", "Altair and vl-convert", "report") from error
+    return altair, vl_convert
+
+
+def _near(alt: Any) -> Any:
+    """Selects the points at the x that is nearest to the pointer."""
+    how = {"on": "pointermove", "clear": "pointerout", "fields": ["x"], "empty": False}
+    return alt.selection_point("near", nearest=True, **how)
+
+
+def _curves(alt: Any) -> Any:
+    """Accuracy over length: a line for each series, the training range, the level of chance."""
+    data, facts, near = alt.NamedData("curves"), alt.NamedData("facts"), _near(alt)
+    x = alt.X("x:Q").title("length").scale(domainMin=1, nice=False)
+    y = alt.Y("y:Q").title("accuracy in %").scale(domain=[0, 100])
+    seen = (
+        alt.Chart(facts)
+        .mark_rect(opacity=0.12)
+        .encode(x=alt.X("first:Q"), x2="last:Q", color=alt.value("#888888"))
+    )
+    chance = (
+        alt.Chart(facts)
+        .mark_rule(strokeDash=[2, 3], color="#888888")
+        .encode(y=alt.Y("chance:Q"))
+        .transform_filter("isValid(datum.chance)")
+    )
+    # The page sets the domains and ranges of both scales.
+    scale = alt.Scale(domain=[], range=[])
+    lines = (
+        alt.Chart(data)
+        .mark_line(strokeWidth=1.8, clip=True)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("series:N", scale=scale, legend=None),
+            strokeDash=alt.StrokeDash("series:N", scale=scale, legend=None),
+        )
+    )
+    points = lines.mark_point(size=24, filled=True).encode(
+        strokeDash=alt.value([1, 0]), opacity=_visible(alt, near, 1)
+    )
+    rule = (
+        alt.Chart(data)
+        .transform_pivot("series", value="y", groupby=["x"])
+        .mark_rule(color="#888888", tooltip={"content": "data"})
+        .encode(x=x, opacity=_visible(alt, near, 0.6))
+        .add_params(near)
+    )
+    return alt.layer(seen, chance, lines, points, rule).properties(width="container", height=210)
+
+
+def _line(alt: Any) -> Any:
+    """One quantity of a run over its steps or lengths."""
+    near = _near(alt)
+    base = alt.Chart(alt.NamedData("line")).encode(
+        x=alt.X("x:Q").title("").scale(nice=False), y=alt.Y("y:Q").title("").scale(zero=False)
+    )
+    points = base.mark_point(size=30, filled=True, tooltip={"content": "data"}).encode(
+        opacity=_visible(alt, near, 1)
+    )
+    lines = base.mark_line(strokeWidth=1.8, color="#0a7fc4")
+    return alt.layer(lines, points.add_params(near)).properties(width="container", height=170)
+
+
+def _visible(alt: Any, near: Any, opacity: float) -> Any:
+    return alt.when(near).then(alt.value(opacity)).otherwise(alt.value(0))

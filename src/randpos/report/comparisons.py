@@ -1,0 +1,113 @@
+"""Tables of differences: the paper's headline gain, intervals over seeds, paired comparisons."""
+
+import polars as pl
+
+from randpos.paper import PLAIN, RANDOMIZED, gains
+from randpos.report.budgets import Budget, usual
+from randpos.report.encodings import SCORE, best_value, choose, from_paper, pair, task_rows, values
+from randpos.report.labels import encoding_columns, encoding_label
+from randpos.report.scores import cells
+from randpos.report.statistics import BEST, bootstrap, by_seed, compare
+from randpos.report.table import Column, Row, Table, Value
+
+EVERY = Row("every", "Mean over tasks", "all")
+Values = dict[tuple[str, str], Value]
+
+
+def _relevant(scored: pl.DataFrame) -> pl.DataFrame:
+    return usual(scored).filter(pl.col("encoding").is_in([*PLAIN, *RANDOMIZED]))
+
+
+def gains_table(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
+    """The headline: by how much the best randomized encoding beats the best other one."""
+    chosen, notes = choose(scored, _relevant(scored), budget)
+    ours, theirs = _gains(values(chosen, best_value)), _gains(from_paper("scores", "max"))
+    count = sum(column == "gain" for _, column in ours) - bool(ours)
+    notes.append(f"The mean of ours is over the {count} tasks that have both, the paper's over 15.")
+    columns = [
+        Column("plain", "Best of none and plain"),
+        Column("randomized", "Best randomized"),
+        Column("gain", "Gain"),
+    ]
+    rows = [*task_rows([task for task, _ in ours if task != EVERY.key]), EVERY]
+    title = f"Gain by randomized positions. {SCORE}; maximum over seeds and learning rates"
+    return Table("gains", title, "%", columns, rows, pair(ours, theirs), notes, best=False)
+
+
+def _gains(scores: Values) -> Values:
+    table: Values = {}
+    for side, names in (("plain", PLAIN), ("randomized", RANDOMIZED)):
+        for (task, encoding), value in scores.items():
+            old = table.get((task, side))
+            if encoding in names and (old is None or value.value > old.value):
+                detail = f"{encoding_label(encoding)}: {value.detail}".rstrip(": ")
+                table[task, side] = Value(value.value, detail=detail, run=value.run)
+    long = [(*key, value.value) for key, value in scores.items()]
+    frame = pl.DataFrame(long, schema=["task", "encoding", "value"], orient="row")
+    every = gains(frame, RANDOMIZED, PLAIN) if long else None
+    for task, gain in every.iter_rows() if every is not None else ():
+        table[task, "gain"] = Value(gain)
+    if every is not None and every.height:
+        table[EVERY.key, "gain"] = Value(sum(every["gain"]) / every.height)
+    return table
+
+
+def intervals(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
+    """The means of Table 4 with bootstrap intervals instead of standard deviations."""
+    chosen, notes = choose(scored, _relevant(scored), budget)
+    rows = by_seed(chosen, cells(chosen))
+    ours: Values = {}
+    for (task, encoding), part in rows.group_by("task", "encoding", maintain_order=True):
+        interval = bootstrap(100 * part["score"].to_numpy())
+        detail = f"{part.height} seeds" if interval else "one seed: no interval"
+        mean = 100 * sum(part["score"]) / part.height
+        ours[str(task), str(encoding)] = Value(mean, interval=interval, detail=detail)
+    theirs = {key: Value(one.value) for key, one in from_paper("means", "mean").items()}
+    notes.append("Intervals: 95 % bootstrap of the mean over seeds (10,000 draws, fixed seed).")
+    notes += _single(ours)
+    title = f"{SCORE}; mean over seeds at the best learning rate [95 % interval]"
+    columns, tasks = encoding_columns([]), task_rows([task for task, _ in ours])
+    return Table("intervals", title, "%", columns, tasks, pair(ours, theirs), notes)
+
+
+def comparison(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
+    """Randomized minus plain, seed by seed."""
+    chosen, notes = choose(scored, _relevant(scored), budget)
+    ours: Values = {}
+    for one in compare(by_seed(chosen, cells(chosen))):
+        interval = one.interval and (100 * one.interval.low, 100 * one.interval.high)
+        names = f"{encoding_label(one.randomized)} − {encoding_label(one.plain)}"
+        detail = f"{names}: {one.seeds} seeds, sign {one.sign}"
+        if not interval:
+            detail = f"{names}: one seed: no interval"
+        ours[one.task, one.pair] = Value(100 * one.difference, interval=interval, detail=detail)
+    columns = [Column(name, encoding_label(name)) for name in PLAIN if name != "none"]
+    columns.append(Column(BEST, "Best − best"))
+    notes.append(
+        "Randomized minus plain at their best rates, paired by seed; 95 % bootstrap interval. An "
+        "interval without zero tells the sign. The best of either side is chosen on the same "
+        "scores, so that the intervals of the last column are too narrow."
+    )
+    notes += _single(ours)
+    title = f"Randomized − plain. {SCORE}; mean difference over seeds [95 % interval]"
+    rows = task_rows([task for task, _ in ours])
+    cells_of = pair(ours, _paper_differences())
+    return Table("comparison", title, "%", columns, rows, cells_of, notes, best=False, signed=True)
+
+
+def _paper_differences() -> Values:
+    means = {key: one.value for key, one in from_paper("means", "mean").items()}
+    table: Values = {}
+    for task in {task for task, _ in means}:
+        for name in RANDOMIZED:
+            plain = name.removeprefix("randomized-")
+            table[task, plain] = Value(means[task, name] - means[task, plain])
+        best = max(means[task, name] for name in RANDOMIZED)
+        table[task, BEST] = Value(best - max(means[task, name] for name in PLAIN))
+    return table
+
+
+def _single(ours: Values) -> list[str]:
+    """A note where some number has one seed only, which gives no interval."""
+    lone = sum(value.interval is None for value in ours.values())
+    return [f"One seed: no interval ({lone} of {len(ours)} cells)."] if lone else []

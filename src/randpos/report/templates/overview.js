@@ -1,0 +1,41 @@
+// What was run on what.
+
+function showOverview(page) {
+  const { overview } = page;
+  const card = (value, text) => make("div", { class: "card" }, make("strong", {}, value), make("span", {}, text));
+  const status = Object.entries(overview.status).map(([name, count]) => `${number(count)} ${name}`);
+  const cards = [
+    card(number(overview.runs), status.join(", ") || "runs"),
+    card(`${overview.tasks} × ${overview.encodings}`, "tasks × encodings"),
+    card(number(overview.lengths), "tests of a run at a length"),
+    card(number(overview.hours, overview.hours < 100 ? 1 : 0), "hours of training"),
+  ];
+  const gains = page.tables.gains[0];
+  const mean = gains.cells[gains.rows.length - 1][2];
+  if (mean.ours) {
+    cards.push(card(`${mean.ours[0]} points`, `mean gain by randomized positions (paper ${mean.paper[0]})`));
+  }
+  byId("cards").replaceChildren(...cards);
+
+  const budgets = overview.what.map((one) => [
+    number(one.steps), number(one.batch), one.training_length, one.tasks, one.encodings, one.seeds, one.rates,
+    `${number(one.complete)} of ${number(one.runs)}`, number(one.hours, 1), one.variant || "the paper's",
+  ]);
+  const heads = ["Steps", "Batch", "N", "Tasks", "Encodings", "Seeds", "Rates", "Complete", "Hours", "Model and schedule"];
+  byId("what").replaceChildren(make("h3", {}, "Budgets"), simpleTable("Runs by budget", heads, budgets, 1));
+  const machines = overview.where.map((one) => [
+    number(one.runs), one.device, one.platform, one.python, one.packages, one.commit,
+  ]);
+  const facts = ["Runs", "Device", "Platform", "Python", "Packages", "Commit"];
+  byId("where").replaceChildren(simpleTable("Machines and versions", facts, machines, 5));
+  byId("made").replaceChildren(`Made with randpos ${page.version}. The page is one file and asks no network.`);
+}
+
+function simpleTable(title, heads, rows, texts) {
+  const kind = (i) => (i >= heads.length - texts ? "text" : null);
+  const head = make("tr", {}, heads.map((label, i) => make("th", { scope: "col", class: kind(i) }, label)));
+  const body = rows.map((row) => make("tr", {}, row.map((value, i) => make("td", { class: kind(i) }, value))));
+  const caption = make("caption", { class: "hidden" }, title);
+  const table = make("table", {}, caption, make("thead", {}, head), make("tbody", {}, body));
+  return make("div", { class: "scroll fit", tabindex: "0", role: "region", "aria-label": title }, table);
+}
