@@ -1,4 +1,4 @@
-"""What happens inside trained models, and what runs cost: the paper's section 4 and appendix B.3."""
+"""What happens inside trained models, and what training costs (section 4 and appendix B.3)."""
 
 from randpos.analysis.activations import Activations, compare_activations
 from randpos.analysis.attention import Attention, look_at_attention

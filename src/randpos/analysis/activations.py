@@ -1,4 +1,4 @@
-"""Do longer sequences lead to activations unlike those met in training? (appendix B.3)
+"""Do longer sequences lead to activations unlike those of training (appendix B.3)?
 
 As the paper does, a PCA is fitted to the activations of 30 sequences of the training length, and
 those of longer ones are projected with it. A plane may hide or exaggerate a difference, so a number
@@ -15,8 +15,8 @@ from randpos.model import Trace
 
 Points = Float[np.ndarray, "points dim"]
 Tokens = Literal["outputs", "inputs", "all"]
-LEVEL = 0.95
-"""Share of fresh activations of the training length that count as inside, by definition."""
+VARIANCE = 0.99
+"""Share of the variance whose directions make up the range of the activations."""
 
 
 class PCA(NamedTuple):
@@ -48,30 +48,30 @@ def fit_pca(points: Points, components: int = 2) -> PCA:
     return PCA(mean, axes, explained)
 
 
-def nearest(points: Points, reference: Points) -> Float[np.ndarray, " points"]:
-    """Returns the distance of each point to the nearest reference point."""
-    # Shifted to the middle first: the expanded square cancels less.
-    middle = reference.mean(axis=0)
-    reference = reference - middle
-    squares, found = (reference**2).sum(axis=1), []
-    for start in range(0, len(points), 1024):  # bounds the memory
-        some = points[start : start + 1024] - middle
-        square = (some**2).sum(axis=1)[:, None] - 2 * some @ reference.T + squares
-        found.append(np.sqrt(np.maximum(square.min(axis=1), 0.0)))
-    return np.concatenate(found)
+def share_inside(
+    reference: Float[np.ndarray, "known dim"], points: Float[np.ndarray, "new dim"]
+) -> float:
+    """Returns the share of points inside the range of a reference, in all dimensions.
 
-
-def share_inside(reference: Points, control: Points, points: Points) -> float:
-    """Returns the share of points that lie about as near to the reference as a control does.
-
-    Near is within the distance to the nearest reference point that 95 % of the control keep. With
-    a control from the same distribution as the reference, points of that distribution too give
-    0.95, and points far from it 0.
+    Inside is between the least and the largest value of the reference along each of the principal
+    axes that make up 99 % of its variance, and no farther from the space of these axes than the
+    reference gets. The second part counts deviations in directions that the reference does not use.
     """
-    limit = float(np.quantile(nearest(control, reference), LEVEL))
+    pca = fit_pca(reference, components=reference.shape[1])
+    needed = 1 + int(np.searchsorted(np.cumsum(pca.explained), VARIANCE))
+    pca = pca._replace(axes=pca.axes[:needed])
+    known, new = (_coordinates(pca, x) for x in (reference, points))
     # Where all activations are equal, rounding must not decide.
     slack = 1e-4 * float(np.abs(reference).max())
-    return float(np.mean(nearest(points, reference) <= limit + slack))
+    inside = (new >= known.min(axis=0) - slack) & (new <= known.max(axis=0) + slack)
+    return float(np.mean(inside.all(axis=1)))
+
+
+def _coordinates(pca: PCA, points: Points) -> Float[np.ndarray, "points axis"]:
+    """Returns the coordinates along the axes, and last the distance from their space."""
+    along = pca.project(points)
+    rest = points - pca.mean - along @ pca.axes
+    return np.column_stack([along, np.linalg.norm(rest, axis=1)])
 
 
 class Layer(NamedTuple):
@@ -82,8 +82,9 @@ class Layer(NamedTuple):
     long: Float[np.ndarray, "long component"]
     explained: Float[np.ndarray, " component"]
     inside: float
-    """Share of the long sequences' activations within the range of the short ones, in all
-    dimensions; 0.95 if they are distributed alike."""
+    """Share of the long sequences' activations within the range of the short ones."""
+    alike: float
+    """The same share of other short sequences: what to expect if length made no difference."""
 
 
 class Activations(NamedTuple):
@@ -126,15 +127,15 @@ def compare_activations(
         flat = [np.asarray(x, np.float64)[:, place] for x in kept]
         return [x.reshape(-1, x.shape[-1]) for x in flat], seen
 
-    (short, first), (control, _), (long, second) = (
+    (short, first), (others, _), (long, second) = (
         at(length, number) for number, length in enumerate((lengths[0], *lengths))
     )
     layers = []
-    for number, (x, other, y) in enumerate(zip(short, control, long, strict=True)):
+    for number, (x, other, y) in enumerate(zip(short, others, long, strict=True)):
         pca = fit_pca(x)
         name = f"Layer {number}" if number else "Embeddings"
-        near = share_inside(x, other, y)
-        layers.append(Layer(name, pca.project(x), pca.project(y), pca.explained, near))
+        shares = share_inside(x, y), share_inside(x, other)
+        layers.append(Layer(name, pca.project(x), pca.project(y), pca.explained, *shares))
     return Activations(
         trained.experiment.task,
         trained.experiment.combination.name,

@@ -43,7 +43,7 @@ def best_trained(
         remedy: The command that trains what is missing, for the message.
     """
     named = (pl.col("task") == task) & pl.col("encoding").is_in(encodings)
-    scored = scores(records, comparable(records.runs.filter(named)))
+    scored = comparable(scores(records, records.runs.filter(named)))
     found = {row["encoding"]: row["run"] for row in best_runs(scored, ["encoding"]).to_dicts()}
     models = []
     for encoding in encodings:

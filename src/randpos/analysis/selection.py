@@ -1,22 +1,27 @@
 """Which runs of a store may stand in one picture, and how good each of them is."""
 
 import json
+from collections import Counter
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from randpos.combinations import get_combination
+from randpos.config import Experiment
 from randpos.records import Records
 
 VARIED = ("task", "encoding", "seed", "learning_rate", "positions", "evaluation")
 """Settings in which runs of one comparison may differ."""
+PAPER = Experiment().to_dict()
 
 
 def comparable(runs: pl.DataFrame, *, drawn_alike: bool = True) -> pl.DataFrame:
     """Keeps the trained runs that share all settings but task, encoding, seed and rate.
 
-    A store may hold several budgets; the one that most runs have is kept, and of two equally
-    frequent ones the one with more steps. Likewise for how randomized positions are drawn.
+    A store may hold several budgets. Of these the largest is kept: the paper's model and training
+    lengths before all others, then the most steps, the largest batch and the longest test. Of
+    several ways to draw randomized positions the paper's is kept, or else the most frequent.
 
     Args:
         runs: Rows of `Records.runs`.
@@ -27,25 +32,28 @@ def comparable(runs: pl.DataFrame, *, drawn_alike: bool = True) -> pl.DataFrame:
         return runs
     settings = [json.loads(text) for text in runs["config"]]
     budgets = [_text({k: v for k, v in one.items() if k not in VARIED}) for one in settings]
+    runs = runs.filter(pl.Series(budgets) == min(set(budgets), key=_rank))
+    if not drawn_alike:
+        return runs
     drawn = [
         _text(one["positions"]) if get_combination(one["encoding"]).prefix else ""
-        for one in settings
+        for one in map(json.loads, runs["config"])
     ]
-    runs = runs.with_columns(pl.Series("budget", budgets), pl.Series("drawn", drawn))
-    runs = runs.filter(pl.col("budget") == _commonest(runs, "budget"))
-    randomized = runs.filter(pl.col("drawn") != "")
-    if drawn_alike and not randomized.is_empty():
-        runs = runs.filter(pl.col("drawn").is_in(["", _commonest(randomized, "drawn")]))
-    return runs.drop("budget", "drawn")
+    counts = Counter(text for text in drawn if text)
+    usual = _text(PAPER["positions"])
+    kept = usual if usual in counts else max(sorted(counts), key=counts.__getitem__, default="")
+    return runs.filter(pl.Series(drawn).is_in(["", kept]))
 
 
-def _text(settings: dict[str, object]) -> str:
+def _text(settings: dict[str, Any]) -> str:
     return json.dumps(settings, sort_keys=True)
 
 
-def _commonest(runs: pl.DataFrame, column: str) -> str:
-    counted = runs.group_by(column).agg(pl.len().alias("count"), pl.col("steps").max())
-    return counted.sort("count", "steps", column, descending=[True, True, False])[column][0]
+def _rank(budget: str) -> tuple:
+    """Orders budgets, the largest first."""
+    settings = json.loads(budget)
+    foreign = tuple(settings[name] != PAPER[name] for name in ("model", "lengths", "clip"))
+    return (*foreign, *(-settings[name] for name in ("steps", "batch", "test_length")), budget)
 
 
 def tested(records: Records) -> pl.DataFrame:
