@@ -1,0 +1,83 @@
+"""Activations at the training length and beyond it, in two dimensions (appendix B.3)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from randpos.analysis.activations import Activations, Layer, compare_activations
+from randpos.analysis.models import best_trained
+from randpos.figures.palette import LONG, SHORT, look, task_title
+from randpos.figures.style import WIDTH, caption, styled
+from randpos.paper.published import claim
+from randpos.records import Records
+
+ENCODINGS = ("relative", "randomized-relative")
+PUBLISHED = {"relative": "relative", "randomized-relative": "randomized"}
+"""Under which name the paper's accuracies are kept."""
+
+
+def pca_of_store(records: Records, store: Path, task: str = "reverse_string") -> Figure:
+    """Draws the activations of a store's best models with relative and randomized relative."""
+    models = best_trained(records, store, task, ENCODINGS, "randpos reproduce pca")
+    return pca([compare_activations(one) for one in models])
+
+
+@styled
+def pca(found: Sequence[Activations]) -> Figure:
+    """Draws one row per model: its embeddings and layers, with both lengths in one plane."""
+    layers = len(found[0].layers)
+    figure = Figure(figsize=(WIDTH, 1.58 * len(found) + 0.85), layout="constrained")
+    rows = figure.subfigures(len(found), 1, squeeze=False).flat
+    for part, one in zip(rows, found, strict=True):
+        part.suptitle(_heading(one), x=0.01, ha="left", fontsize=8.5)
+        for axes, layer in zip(part.subplots(1, layers), one.layers, strict=True):
+            _panel(axes, layer)
+    first = found[0]
+    handles = [
+        Line2D([], [], linestyle="", marker="o", markersize=4, color=color, label=label)
+        for color, label in (
+            (SHORT, f"Length {first.lengths[0]} (fitted)"),
+            (LONG, f"Length {first.lengths[1]} (projected)"),
+        )
+    ]
+    figure.legend(handles=handles, loc="outside upper right", ncols=2, handletextpad=0.2)
+    caption(
+        figure,
+        f"Activations of the answering tokens of {first.sequences} sequences of "
+        f"{task_title(first.task)}; PCA fitted to length {first.lengths[0]}.\n"
+        f"Percentages: how many of the activations at length {first.lengths[1]} lie, in all "
+        f"dimensions, within the range of those at length {first.lengths[0]}; in brackets, how "
+        f"many of other sequences of length {first.lengths[0]}.",
+    )
+    return figure
+
+
+def _heading(one: Activations) -> str:
+    said = ", ".join(
+        f"{accuracy:.3f} at {length}"
+        for length, accuracy in zip(one.lengths, one.accuracies, strict=True)
+    )
+    published = ""
+    if one.encoding in PUBLISHED and one.task == "reverse_string":
+        name = f"pca_{PUBLISHED[one.encoding]}"
+        published = f" (paper: {claim(f'{name}_short'):.3f}, {claim(f'{name}_long'):.3f})"
+    return f"{look(one.encoding).label}: accuracy {said}{published}"
+
+
+def _panel(axes: Axes, layer: Layer) -> None:
+    # Dots become pixels also in vector files: tens of thousands of shapes open too slowly.
+    for points, color, name in ((layer.short, SHORT, "short"), (layer.long, LONG, "long")):
+        order = {"short": 3, "long": 2}[name]  # the longer ones have more points and would cover
+        axes.scatter(
+            *points.T, s=2.2, color=color, alpha=0.5, linewidths=0, rasterized=True, zorder=order
+        ).set_gid(name)
+    axes.set_title(layer.name, fontsize=7.5, pad=3)
+    axes.set_xlabel(f"{layer.inside:.0%} inside ({layer.alike:.0%})", fontsize=7, labelpad=2)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[["top", "right"]].set_visible(True)
+    axes.set_box_aspect(1)
+    axes.margins(0.08)

@@ -1,0 +1,79 @@
+"""The score over the maximum position L: how little its value matters (appendix B.1)."""
+
+import math
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from randpos.analysis.selection import best_runs, comparable, scores, tested
+from randpos.errors import UserError
+from randpos.figures.budgets import budget_line
+from randpos.figures.palette import task_order, task_title
+from randpos.figures.style import (
+    WIDTH,
+    caption,
+    chance_line,
+    hide_unused,
+    line_style,
+    percent,
+    styled,
+)
+from randpos.records import Records
+
+REMEDY = "run randpos reproduce max-position first"
+
+
+@styled
+def max_position(records: Records, encoding: str = "randomized-relative") -> Figure:
+    """Draws the best score over L, with a dot for every run, for each task that has several L."""
+    runs = records.runs.filter(encoding=encoding, reading="positions", draw="per_batch")
+    chosen = comparable(scores(records, runs), drawn_alike=False)
+    several = pl.col("maximum").n_unique().over("task") > 1
+    chosen = chosen.filter(several) if not chosen.is_empty() else chosen
+    if chosen.is_empty():
+        raise UserError(
+            f"No task has trained and tested runs of {encoding} with several values of L; {REMEDY}."
+        )
+    order = task_order(set(chosen["task"]))
+    columns = min(3, len(order))
+    rows = math.ceil(len(order) / columns)
+    wide = {1: 4.2, 2: 6.2}.get(columns, WIDTH)
+    figure = Figure(figsize=(wide, 2.2 * rows + 0.9), layout="constrained")
+    panels: list[Axes] = list(figure.subplots(rows, columns, squeeze=False, sharey=True).flat)
+    hide_unused(panels, len(order))
+    for number, (axes, task) in enumerate(zip(panels, order, strict=False)):
+        _panel(axes, task, encoding, chosen.filter(task=task))
+        axes.set_ylabel("Score (%)" if number % columns == 0 else "")
+    points = tested(records).filter(pl.col("run").is_in(chosen["run"].implode()))
+    remark = "Score: mean accuracy over lengths N+1 to M. Line: the best run; dots: every run."
+    caption(figure, f"{remark}\n{budget_line(chosen, points)}")
+    return figure
+
+
+def _panel(axes: Axes, task: str, encoding: str, runs: pl.DataFrame) -> None:
+    best = best_runs(runs, ["maximum"]).sort("maximum")
+    style = line_style(encoding)
+    style["markersize"] = 5.0
+    x = best["maximum"].to_numpy()
+    chance_line(axes, task)
+    axes.plot(
+        runs["maximum"].to_numpy(),
+        runs["score"].to_numpy(),
+        gid="runs",
+        linestyle="",
+        marker="o",
+        markersize=2.6,
+        color=style["color"],
+        alpha=0.35,
+        markeredgewidth=0,
+    )
+    axes.plot(x, best["score"].to_numpy(), **style, gid="best")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(x, [f"{value:,}" for value in x])
+    axes.minorticks_off()
+    axes.margins(x=0.08)
+    axes.set_ylim(0, 1.04)
+    axes.yaxis.set_major_formatter(percent)
+    axes.set_xlabel("Maximum position L")
+    axes.set_title(task_title(task))
