@@ -1,5 +1,6 @@
 """`randpos sweep`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -8,12 +9,14 @@ import tyro
 from rich.console import Console
 
 from randpos.config import Experiment
+from randpos.display import Format, show
 from randpos.errors import UserError
 from randpos.paper.experiments import Slice, expand
 from randpos.sweeps.driver import Driver
+from randpos.sweeps.estimate import calibrate, cost, published_speed
 from randpos.sweeps.grid import distinct, read_grid
-from randpos.sweeps.local import Executor, Local
-from randpos.sweeps.plan import make_plan
+from randpos.sweeps.local import Executor, Local, places
+from randpos.sweeps.plan import Plan, make_jobs, make_plan
 from randpos.sweeps.view import SweepView
 
 
@@ -46,11 +49,19 @@ class Sweep:
     """Only print what would be done, with a measured estimate of time and disk."""
     estimate: bool = False
     """Only print the arithmetic: operations per run, and hours on 1, 8 and 64 accelerators."""
+    format: Format = "text"
+    """How a plan or an estimate is printed."""
 
     def __call__(self) -> None:
         """Does what is missing, and says what failed."""
         experiments = self.experiments()
-        plan = make_plan(experiments, self.store, self.retry_failed)
+        if self.estimate:
+            show_estimate(experiments, self.format)
+            return
+        plan = make_plan(experiments, self.store, self.retry_failed and not self.dry_run)
+        if self.dry_run:
+            self.show_plan(plan)
+            return
         console = Console(stderr=True)
         with SweepView(plan, console) as view:
             driver = Driver(plan, self.store, self.choose_executor(), view, self.members)
@@ -64,6 +75,28 @@ class Sweep:
                 "the same command with --retry-failed to try them again."
             )
 
+    def show_plan(self, plan: Plan) -> None:
+        """Prints what would be done, with hours from a short run on this machine."""
+        slots = self.workers or len(places())
+        jobs = make_jobs(plan.missing, slots, self.members)
+        price = cost(plan.missing)
+        # Workers have a core each, but this process has them all: it is about one worker's speed
+        # times the cores, less what threads lose.
+        speed = calibrate() if plan.missing else 1.0
+        row = {
+            "runs": len(plan.done) + len(plan.failed) + len(plan.missing),
+            "done": len(plan.done),
+            "failed": len(plan.failed),
+            "missing": len(plan.missing),
+            "programs": len(jobs),
+            "members_per_program": max((len(job.members) for job in jobs), default=0),
+            "workers": slots,
+            "measured_gflops": speed / 1e9,
+            "hours": price.operations / speed / 3600,
+            "disk_gb": price.disk / 1e9,
+        }
+        show([row], self.format, "What would be done, at the speed of this machine")
+
     def experiments(self) -> list[Experiment]:
         """Returns the runs that are asked for."""
         if self.name.endswith(".toml"):
@@ -72,4 +105,27 @@ class Sweep:
 
     def choose_executor(self) -> Executor:
         """Returns where the runs are done."""
+        if self.executor == "ray":
+            from randpos.sweeps.cluster import Ray
+
+            return Ray(self.store, self.address, self.workers, self.save_every)
         return Local(self.store, self.workers, self.save_every)
+
+
+def show_estimate(experiments: Sequence[Experiment], form: Format) -> None:
+    """Prints hours on 1, 8 and 64 accelerators, at the speed that the paper measured on a V100."""
+    price, speed = cost(experiments), published_speed()
+    rows = [
+        {
+            "accelerators": count,
+            "runs": price.runs,
+            "petaflop_training": price.training / 1e15,
+            "petaflop_testing": price.testing / 1e15,
+            "gflops_each": speed / 1e9,
+            "hours": price.operations / speed / count / 3600,
+            "days": price.operations / speed / count / 86_400,
+            "disk_gb": price.disk / 1e9,
+        }
+        for count in (1, 8, 64)
+    ]
+    show(rows, form, "At the 168.4 steps/s that the paper gives for one V100 (docs/scaling.md)")
