@@ -1,8 +1,8 @@
 """A whole store as two tables: one row per run, and one per run and tested length.
 
 Thousands of runs are read at once: small JSON files for the runs, and one scan over all Parquet
-files for the accuracies. What is damaged is left out with a warning that names the file. A store may
-also be *packed*: the same tables in two files, small enough to be committed or sent.
+files for the accuracies. What is damaged is left out with a warning that names the file. A store
+may also be *packed*: the same tables in two files, small enough to be committed or sent.
 """
 
 import io
@@ -40,8 +40,8 @@ RUNS = {
     "environment": pl.String,
     "curve": pl.String,
 }
-"""A run: its settings, how it stands (`complete`, `diverged`, `failed` or `unfinished`), and as JSON
-its whole experiment, its environment and its learning curve (step, loss, accuracy)."""
+"""A run: its settings, how it stands (`complete`, `diverged`, `failed` or `unfinished`), and as
+JSON its whole experiment, its environment and its learning curve (step, loss, accuracy)."""
 ACCURACIES = {"run": pl.String, **SCHEMA, **WAY}
 """A tested length of a run; `batch` and `seed` say how it was tested."""
 
@@ -167,5 +167,3 @@ def _read_packed(path: Path) -> Records | None:
         except pl.exceptions.PolarsError as error:
             raise UserError(f"{path / name} is damaged ({error}).") from error
     return Records(*tables)
-
-

@@ -144,7 +144,7 @@ class RunFolder:
         return Lock(self.path)
 
 
-class Busy(UserError):
+class BusyError(UserError):
     """A run that another process works on."""
 
 
@@ -167,7 +167,7 @@ class Lock:
             fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             owner = os.read(self.handle, 32).decode(errors="replace").strip() or "unknown"
-            raise Busy(
+            raise BusyError(
                 f"{folder} is being trained by another process ({owner}); wait for it or stop it."
             ) from error
         os.ftruncate(self.handle, 0)

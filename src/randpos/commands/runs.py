@@ -98,7 +98,7 @@ class Runs:
 def _flat(data: Any) -> dict[str, Any]:
     """Names the leaves of nested tables with dots."""
     found: dict[str, Any] = {}
-    for name, value in (data.items() if isinstance(data, dict) else ()):
+    for name, value in data.items() if isinstance(data, dict) else ():
         inner = _flat(value) if isinstance(value, dict) else {"": value}
         found.update({f"{name}.{k}".rstrip("."): v for k, v in inner.items()})
     return found

@@ -18,7 +18,7 @@ from randpos.config import Experiment
 from randpos.errors import StorageError, UserError
 from randpos.extras import MissingExtraError
 from randpos.store import Store
-from randpos.sweeps.local import WorkerDied
+from randpos.sweeps.local import WorkerLostError
 from randpos.sweeps.snapshots import Snapshot, put, take
 from randpos.sweeps.work import Emit, Event, Job, claim, perform
 
@@ -45,9 +45,11 @@ class Ray:
     ) -> None:
         try:
             import ray
+            import ray.exceptions
         except ImportError as error:
             raise MissingExtraError("--executor ray", "Ray", "ray") from error
-        self.ray = ray
+        # Its stubs know no streaming tasks.
+        self.ray: Any = ray
         self.store, self.save_every = store, save_every
         self.mine = not self.ray.is_initialized()
         if self.mine:
@@ -87,9 +89,9 @@ class Ray:
                     else:
                         raise StorageError(f"on a node of the cluster: {content}")
             except self.ray.exceptions.TaskCancelledError as error:
-                raise WorkerDied("it was cancelled") from error
+                raise WorkerLostError("it was cancelled") from error
             except self.ray.exceptions.RayError as error:
-                raise WorkerDied(_first_line(error)) from error
+                raise WorkerLostError(_first_line(error)) from error
             finally:
                 self.running.discard(stream)
 

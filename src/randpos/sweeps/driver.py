@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from randpos.store import Store
-from randpos.sweeps.local import Executor, WorkerDied
+from randpos.sweeps.local import Executor, WorkerLostError
 from randpos.sweeps.plan import Plan, make_jobs
 from randpos.sweeps.work import Event, Job
 
@@ -106,7 +106,7 @@ class Driver:
                 try:
                     self.executor.run(job, lambda event, ended=ended: self._note(event, ended))
                     self._again(job, ended, job.attempts, wait=True)
-                except WorkerDied as death:
+                except WorkerLostError as death:
                     if not self.stopped.is_set():
                         self._bury(job, ended, str(death))
                 finally:
@@ -155,5 +155,3 @@ class Driver:
             reason = f"{reason}, {ATTEMPTS} times"
             Store(self.store).run(one).fail(reason)
             self.events.put(Event(one.digest, "failed", reason=reason))
-
-

@@ -88,7 +88,13 @@ def cost(experiments: Sequence[Experiment]) -> Cost:
         common = dataclasses.replace(one, seed=0, learning_rate=1.0)
         if common not in known:
             known[common] = Cost(1, training(one), testing(one), disk(one))
-        total = Cost(*(a + b for a, b in zip(total, known[common], strict=True)))
+        new = known[common]
+        total = Cost(
+            total.runs + 1,
+            total.training + new.training,
+            total.testing + new.testing,
+            total.disk + new.disk,
+        )
     return total
 
 

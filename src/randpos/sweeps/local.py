@@ -1,5 +1,6 @@
 """The local executor: worker processes on this machine, one per core or one per accelerator."""
 
+import contextlib
 import json
 import os
 import queue
@@ -18,7 +19,7 @@ from randpos.errors import StorageError
 from randpos.sweeps.work import Emit, Event, Job
 
 
-class WorkerDied(Exception):
+class WorkerLostError(Exception):
     """A worker ended before its job did."""
 
 
@@ -29,7 +30,7 @@ class Executor(Protocol):
     """Jobs at a time."""
 
     def run(self, job: Job, emit: Emit) -> None:
-        """Does a job and returns when it has ended; raises `WorkerDied` if its worker has."""
+        """Does a job and returns when it has ended; raises `WorkerLostError` if its worker has."""
         ...
 
     def stop(self) -> None:
@@ -122,12 +123,11 @@ class Worker:
 
     def do(self, order: dict[str, Any], emit: Emit) -> None:
         """Sends an order and follows it to its end."""
-        assert self.process.stdin is not None and self.process.stdout is not None
-        try:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):  # which the missing answer tells
             self.process.stdin.write(json.dumps(order) + "\n")
             self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # which the missing answer tells
         for line in self.process.stdout:
             try:
                 told = json.loads(line)
@@ -141,7 +141,7 @@ class Worker:
                 raise StorageError(told["refused"])
             elif "end" in told:
                 return
-        raise WorkerDied(self._epitaph())
+        raise WorkerLostError(self._epitaph())
 
     def _epitaph(self) -> str:
         code = self.process.wait()
@@ -159,10 +159,8 @@ class Worker:
         """Closes the pipes, which ends the process."""
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
-                try:
+                with contextlib.suppress(BrokenPipeError):
                     pipe.close()
-                except BrokenPipeError:
-                    pass
         try:
             self.process.wait(timeout=10)
         except subprocess.TimeoutExpired:

@@ -25,8 +25,10 @@ class Plan:
 
 
 def make_plan(experiments: Sequence[Experiment], store: Path, retry_failed: bool = False) -> Plan:
-    """Compares the experiments with a store. Nothing is written, except that failures to be
-    retried are forgiven."""
+    """Compares the experiments with a store.
+
+    Nothing is written, except that failures to be retried are forgiven.
+    """
     plan = Plan([], [], [])
     if not store.is_dir():
         return Plan([], [], list(experiments))

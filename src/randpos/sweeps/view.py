@@ -1,6 +1,7 @@
 """The live view of a sweep: what runs, what is done, how fast, and how long it will take."""
 
 import collections
+import itertools
 import time
 from collections.abc import Iterable
 
@@ -136,7 +137,7 @@ def duration(seconds: float) -> str:
     """
     whole = round(seconds)
     units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
-    for (name, size), (smaller, part) in zip(units, units[1:], strict=False):
+    for (name, size), (smaller, part) in itertools.pairwise(units):
         if whole >= size:
             rest = whole % size // part
             return f"{whole // size} {name}" + (f" {rest} {smaller}" if rest else "")

@@ -11,7 +11,7 @@ from randpos.errors import StorageError, UserError
 from randpos.evaluation import Evaluator, lengths_to_test
 from randpos.results import read_accuracies
 from randpos.runs import examine, train_members
-from randpos.store import Busy, RunFolder, Store
+from randpos.store import BusyError, RunFolder, Store
 from randpos.trainer import Progress
 
 State = Literal["training", "testing", "done", "failed", "elsewhere"]
@@ -68,7 +68,7 @@ def claim(members: Sequence[Experiment], store: Path, emit: Emit) -> Claims:
         folder = Store(store).run(one)
         try:
             claims.stack.callback(folder.lock().release)
-        except Busy:
+        except BusyError:
             emit(Event(one.digest, "elsewhere"))
             continue
         except BaseException:
