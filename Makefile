@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .PHONY: demo test test-all lint format bench clean
 
@@ -12,10 +13,10 @@ demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which o
 	$(BIN)/randpos train --task bucket_sort --encoding randomized-sincos --steps 1000 \
 		--test-length 200 --evaluation.stride 20 --evaluation.batch 64 --store demo/runs
 
-test: lint  ## Everything that must hold: lint, types, import contract, tests
+test: lint browser  ## Everything that must hold: lint, types, import contract, tests
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" -q
 
-test-all: lint  ## The same with the slow tests
+test-all: lint browser  ## The same with the slow tests
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -q
 
 lint: $(VENV)/.dev
@@ -38,14 +39,20 @@ $(VENV)/bin/python:
 	$(BIN)/pip install --quiet --upgrade pip
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet --editable ".[report]"
 	touch $@
 
 # PyTorch first and exactly: a CPU build of this version serves all that the tests need.
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet "torch==2.13.0"
-	$(BIN)/pip install --quiet --editable ".[dev,huggingface,torch,tracking]"
+	$(BIN)/pip install --quiet --editable ".[dev,docs,huggingface,ray,report,torch,tracking]"
 	touch $@ $(VENV)/.demo
+
+# The report page is tested in Debian's own browser.
+.PHONY: browser
+browser:
+	@command -v chromium >/dev/null || { $(SUDO) apt-get update -q && \
+		$(SUDO) apt-get install -y -q --no-install-recommends chromium; }
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -3,7 +3,9 @@
 import contextlib
 import io
 import re
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -104,6 +106,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments[0] == "--version":
         print(__version__)
         return 0
+    # A batch system that takes the machine back asks so: it is obeyed as an interrupt is.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     warnings.showwarning = lambda message, *_: print(f"randpos: {message}", file=sys.stderr)
     try:
         enable_cache()

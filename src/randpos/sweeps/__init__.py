@@ -1,0 +1,1 @@
+"""Sweeps: grids of runs, and the processes or clusters that do what is missing of them."""
