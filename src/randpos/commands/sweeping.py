@@ -12,8 +12,9 @@ from randpos.config import Experiment
 from randpos.display import Format, show
 from randpos.errors import UserError
 from randpos.paper.experiments import Slice, expand
+from randpos.paper.speed import published_speed
 from randpos.sweeps.driver import Driver
-from randpos.sweeps.estimate import calibrate, cost, published_speed
+from randpos.sweeps.estimate import calibrate, cost
 from randpos.sweeps.grid import distinct, read_grid
 from randpos.sweeps.local import Executor, Local, places
 from randpos.sweeps.plan import Plan, make_jobs, make_plan
@@ -113,7 +114,7 @@ class Sweep:
 
 
 def show_estimate(experiments: Sequence[Experiment], form: Format) -> None:
-    """Prints hours on 1, 8 and 64 accelerators, at the speed that the paper measured on a V100."""
+    """Prints hours on 1, 8 and 64 accelerators, at the speed of the paper's runs on a V100."""
     price, speed = cost(experiments), published_speed()
     rows = [
         {
@@ -128,4 +129,4 @@ def show_estimate(experiments: Sequence[Experiment], form: Format) -> None:
         }
         for count in (1, 8, 64)
     ]
-    show(rows, form, "At the 168.4 steps/s that the paper gives for one V100 (docs/scaling.md)")
+    show(rows, form, "At the speed of the paper's own runs, one at a time on a V100 (docs/scaling.md)")

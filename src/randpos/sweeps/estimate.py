@@ -15,10 +15,6 @@ from randpos.lengths import Schedule
 from randpos.sequences import total_length
 from randpos.training import make_engine, member
 
-V100_RUN = 168.4
-"""Steps per second of the authors' code on one V100, with randomized relative on Missing Duplicate
-(their section 4): the one measured speed of an accelerator that is published for this model."""
-
 
 def forward(experiment: Experiment, length: int) -> float:
     """Returns the operations of one example's forward pass; matrix products only.
@@ -110,8 +106,3 @@ def calibrate(steps: int = 5) -> float:
     jax.block_until_ready(engine.advance(state, who, bounds[2], bounds[3]))
     return training(experiment) / (time.perf_counter() - began)
 
-
-def published_speed() -> float:
-    """Returns the operations per second that the paper's own measurement on a V100 amounts to."""
-    experiment = Experiment(task="missing_duplicate", encoding="randomized-relative", steps=1)
-    return training(experiment) * V100_RUN
