@@ -31,7 +31,8 @@ def test_speeds_times_and_their_ratios() -> None:
     assert found.short.steps_per_second == 100.0
     assert found.long.steps_per_second == 12.5
     assert found.speed_ratio == 8.0
-    assert found.time_ratio == 8.0
+    times = 5.0 * 2 ** ((0.9 - 0.5) / 0.45), 40.0 * 2 ** ((0.9 - 0.6) / 0.32)
+    assert found.time_ratio == pytest.approx(times[1] / times[0])
     np.testing.assert_allclose(found.short.test, [[5.0, 0.5], [10.0, 0.95]])
     # Where the curve stands in time follows from the steps.
     np.testing.assert_allclose(found.long.training, [[40.0, 0.6], [80.0, 0.95]])
@@ -65,11 +66,13 @@ def test_runs_of_another_experiment_are_left_out() -> None:
     assert found.time_ratio is None
 
 
-def test_time_to_a_threshold_is_that_of_the_first_point_above_it() -> None:
-    curve = np.array([[1.0, 0.5], [2.0, 0.9], [3.0, 0.91], [4.0, 0.8], [5.0, 0.99]])
-    assert time_to(curve) == 3.0
-    assert time_to(curve, 0.4) == 1.0
-    assert time_to(curve, 0.999) is None
+def test_time_to_a_threshold_is_that_of_the_first_crossing() -> None:
+    curve = np.array([[1.0, 0.5], [2.0, 0.8], [4.0, 1.0], [5.0, 0.8], [6.0, 0.99]])
+    assert time_to(curve) == pytest.approx(8**0.5)  # half way from 2 to 4
+    assert time_to(curve, 0.8) == pytest.approx(2.0)
+    assert time_to(curve, 0.4) is None  # before the first test
+    assert time_to(curve[:2], 0.9) is None  # never
+    assert time_to(curve[:0]) is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ run is tested once, at its end, so the store has two things instead:
   beginning of a longer one with the same seed: runs of several budgets are the test accuracy over
   time, at as many points as there are budgets.
 
-The times to 90 % that are compared are those of the test accuracy, so as fine as the budgets.
+The times to 90 % that are compared are those of the test accuracy, interpolated between budgets;
+a single budget gives none.
 """
 
 import json
@@ -65,16 +66,22 @@ class Efficiency(NamedTuple):
     def time_ratio(self) -> float | None:
         """How many times as soon it reaches the threshold of the test accuracy (paper: 35.4).
 
-        None unless both have reached it.
+        None unless both are known to have crossed it.
         """
         short, long = time_to(self.short.test), time_to(self.long.test)
         return None if short is None or long is None else long / short
 
 
 def time_to(curve: Curve, threshold: float = THRESHOLD) -> float | None:
-    """Returns the first time at which a curve is above the threshold; None if it never is."""
-    above = curve[curve[:, 1] > threshold, 0]
-    return float(above.min()) if len(above) else None
+    """Returns when a curve first crosses the threshold, interpolated over the logarithm of time.
+
+    None if it stays below; also if its first point lies above already, as then nobody knows when.
+    """
+    above = np.flatnonzero(curve[:, 1] > threshold)
+    if not len(above) or above[0] == 0:
+        return None
+    (begin, low), (end, high) = curve[above[0] - 1 : above[0] + 1]
+    return float(begin * (end / begin) ** ((threshold - low) / (high - low)))
 
 
 def compare_efficiency(records: Records) -> Efficiency:

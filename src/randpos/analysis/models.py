@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import polars as pl
+from jaxtyping import Array, Float, Key
 
 from randpos.analysis.selection import best_runs, comparable, scores
 from randpos.config import Experiment
@@ -91,24 +92,33 @@ def observe(
         keep: Selects from the trace, so that the rest of it need not fit in memory.
     """
     experiment, model = trained
-    task = experiment.problem
     if not 1 <= length <= experiment.test_length:
         raise UserError(
             f"length={length} must lie between 1 and M={experiment.test_length}, "
             "the test length that the run was made for."
         )
-    to_batch, to_positions = jax.random.split(jax.random.key(seed))
+    task = experiment.problem
+    kept, right = _run(experiment, model, jax.random.key(seed), length, sequences, keep)
+    first, answers = task.input_length(length), task.output_length(length)
+    return kept, Observed(int(first), int(answers), float(right))
+
+
+@eqx.filter_jit
+def _run(
+    experiment: Experiment,
+    model: Encoder,
+    key: Key[Array, ""],
+    length: int,
+    sequences: int,
+    keep: Callable[[Trace], Kept],
+) -> tuple[Kept, Float[Array, ""]]:
+    """Returns what is kept and the accuracy; one program, which leaves out all that is not kept."""
+    task, layers = experiment.problem, experiment.model.layers
+    to_batch, to_positions = jax.random.split(key)
     batch = task.sample(to_batch, length, sequences, length)
-    tokens = assemble(task, batch, length)
-    first, answers = int(tokens.outputs[0]), int(task.output_length(length))
-    layers = experiment.model.layers
-    where = experiment.scheme.draws(to_positions, tokens.length, tokens.tokens.shape[1], layers)
-
-    @eqx.filter_jit
-    def run(model: Encoder) -> tuple[Kept, jax.Array]:
-        trace = model.trace(tokens.tokens, where, mask=tokens.mask)
-        return keep(trace), jnp.argmax(trace.logits[:, first : first + answers], axis=-1)
-
-    kept, said = run(model)
-    right = jnp.sum((said == batch.outputs) & batch.counted) / jnp.sum(batch.counted)
-    return kept, Observed(first, answers, float(right))
+    tokens, mask, time, (first, answers) = assemble(task, batch, length)
+    where = experiment.scheme.draws(to_positions, time, tokens.shape[1], layers)
+    trace = model.trace(tokens, where, mask=mask)
+    said = jax.lax.dynamic_slice_in_dim(trace.logits, first, answers, axis=1)
+    right = (jnp.argmax(said, axis=-1) == batch.outputs) & batch.counted
+    return keep(trace), jnp.sum(right) / jnp.sum(batch.counted)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
@@ -80,7 +81,7 @@ def _panel(axes: Axes, one: Attention, layer: int, matrix: Matrix, norm: PowerNo
     axes.grid(visible=False)
 
 
-def shrink(matrix: Matrix) -> tuple[Matrix, int]:
+def shrink(matrix: Matrix) -> tuple[Float[np.ndarray, "cell cell"], int]:
     """Returns a matrix small enough to draw, and how many tokens a cell of it stands for.
 
     A cell is the maximum of its tokens: a mean would wash out lines that are one token wide.

@@ -92,10 +92,16 @@ def curves(
         axes.set_xlabel("Sequence length" if below else "")
         axes.set_ylabel("Accuracy (%)" if number % columns == 0 else "")
     _legend(figure, set(chosen["encoding"]), len(order) == 1)
-    other = records.runs.filter(status="complete").height - chosen.height
-    note = f" {other:,} other runs of the store are not shown." if other and not tasks else ""
-    caption(figure, f"{SAID[statistic]}\n{budget_line(chosen, points)}{note}")
+    caption(figure, f"{SAID[statistic]}\n{budget_line(chosen, points)}{_others(runs, chosen)}")
     return figure
+
+
+def _others(runs: pl.DataFrame, chosen: pl.DataFrame) -> str:
+    """Says how many runs stay out because they were trained or tested in another way."""
+    count = runs.filter(status="complete").height - chosen.height
+    if count == 0:
+        return ""
+    return f" {count:,} other {'run' if count == 1 else 'runs'} of the store not shown."
 
 
 def curve(runs: pl.DataFrame, points: pl.DataFrame, statistic: Statistic) -> Line:
