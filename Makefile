@@ -8,10 +8,9 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 .PHONY: demo test test-all lint format bench clean
 
 demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which one generalizes
-	$(BIN)/randpos train --task bucket_sort --encoding sincos --steps 1000 \
-		--test-length 200 --evaluation.stride 20 --evaluation.batch 64 --store demo/runs
-	$(BIN)/randpos train --task bucket_sort --encoding randomized-sincos --steps 1000 \
-		--test-length 200 --evaluation.stride 20 --evaluation.batch 64 --store demo/runs
+	$(BIN)/randpos reproduce curves --budget laptop --tasks bucket_sort \
+		--encodings sincos randomized-sincos --steps 1000 --stride 20 --examples 64 \
+		--store demo/runs --out demo
 
 test: lint browser  ## Everything that must hold: lint, types, import contract, tests
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" -q

@@ -14,6 +14,7 @@ import tyro
 
 from randpos import __version__
 from randpos.commands.listing import Encodings, Export, Tasks
+from randpos.commands.reporting import Figures, Report, Reproduce, Tables
 from randpos.commands.runs import Runs
 from randpos.commands.sweeping import Sweep
 from randpos.commands.training import Evaluate, Train
@@ -25,6 +26,10 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "train": Train,
     "evaluate": Evaluate,
     "sweep": Sweep,
+    "reproduce": Reproduce,
+    "report": Report,
+    "table": Tables,
+    "figure": Figures,
     "runs": Runs,
     "tasks": Tasks,
     "encodings": Encodings,

@@ -129,4 +129,8 @@ def show_estimate(experiments: Sequence[Experiment], form: Format) -> None:
         }
         for count in (1, 8, 64)
     ]
-    show(rows, form, "At the speed of the paper's own runs, one at a time on a V100 (docs/scaling.md)")
+    show(
+        rows,
+        form,
+        "At the speed of the paper's own runs, one at a time on a V100 (docs/scaling.md)",
+    )

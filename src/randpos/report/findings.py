@@ -1,0 +1,139 @@
+"""What a store says about the paper's claim, in words and tables: the text of docs/results.md."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+
+from randpos.paper import RANDOMIZED
+from randpos.records import Records
+from randpos.report.formats import render
+from randpos.report.labels import encoding_label, task_label
+from randpos.report.scores import score_runs
+from randpos.report.table import Cell, Table
+from randpos.report.tables import make_table
+
+CLEAR = 5.0
+"""Points below which two scores count as alike: twice the noise of a difference between scores over
+nine lengths with a hundred answers each."""
+
+SECTIONS = {
+    "table1": "Scores of all encodings",
+    "gains": "The headline: what randomized positions gain",
+    "comparison": "Randomized against plain, seed by seed",
+    "readings": "What randomized relative may mean",
+    "ablation-sorting": "Without sorting",
+    "geometric": "Geometric attention",
+    "max-position": "The largest position L",
+    "running-times-measured": "Hours of training",
+}
+
+
+def findings(records: Records, store: Path) -> str:
+    """Returns the page as Markdown; every number on it comes from the store or from the paper."""
+    tables = {name: make_table(records, name) for name in SECTIONS}
+    parts = [
+        "# What we found",
+        f"*Written by `randpos report {store} --out docs/results.md`; do not edit by hand.*",
+        *introduction(records),
+        "## In short",
+        *verdicts(tables["table1"]),
+        *reading_verdicts(tables["readings"]),
+    ]
+    for name, title in SECTIONS.items():
+        if any(cell.ours is not None for cell in tables[name].cells.values()):
+            parts += [f"## {title}", render(tables[name], "markdown").strip()]
+    return "\n\n".join(parts) + "\n"
+
+
+def introduction(records: Records) -> list[str]:
+    """Says what was run, on what, and how it differs from the paper's budget."""
+    scored = score_runs(records).filter(pl.col("status") == "complete")
+    states = Counter(records.runs["status"].to_list())
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    hours = float(records.runs["seconds"].sum() or 0.0) / 3600
+    devices = Counter(
+        str(json.loads(text).get("device", "unknown")) for text in scored["environment"]
+    )
+    where = ", ".join(f"{name} ({count} runs)" for name, count in sorted(devices.items()))
+    budgets = scored.group_by("steps", "batch").len().sort("len", descending=True)
+    words = "; ".join(
+        f"{count} runs of {steps:,} steps with {batch} examples"
+        for steps, batch, count in budgets.iter_rows()
+    )
+    return [
+        f"The store holds {len(records.runs)} runs ({counts}), {hours:.1f} hours of training on: "
+        f"{where}. Budgets: {words}. The paper trains each model for 2,000,000 steps with 128 "
+        "examples, ten seeds and three learning rates, and tests up to length 500: **nothing here "
+        "is at the paper's budget**, and a score that is lower than the paper's says only that "
+        "the run was short. What can be compared is the sign and the rough size of differences "
+        "between encodings that were trained alike.",
+    ]
+
+
+def verdicts(table: Table) -> list[str]:
+    """Compares each randomized encoding with its plain form, ours and the paper's."""
+    rows = []
+    for row in table.rows:
+        for name in RANDOMIZED:
+            plain = table.cells.get((row.key, name.removeprefix("randomized-")), Cell())
+            other = table.cells.get((row.key, name), Cell())
+            if plain.ours is None or other.ours is None:
+                continue
+            ours = other.ours.value - plain.ours.value
+            theirs = None
+            if plain.paper is not None and other.paper is not None:
+                theirs = other.paper.value - plain.paper.value
+            rows.append((task_label(row.key), encoding_label(name), ours, theirs))
+    if not rows:
+        return ["No randomized encoding has a plain one beside it yet."]
+    words = Counter(_verdict(ours, theirs) for *_, ours, theirs in rows)
+    counted = "; ".join(f"**{count}** {verdict}" for verdict, count in words.most_common())
+    lines = [
+        "| task | encoding | randomized − plain, ours | the paper's | verdict |",
+        "|---|---|---:|---:|---|",
+        *(
+            f"| {task} | {name} | {ours:+.1f} | "
+            f"{'–' if theirs is None else format(theirs, '+.1f')} | {_verdict(ours, theirs)} |"
+            for task, name, ours, theirs in rows
+        ),
+    ]
+    return [
+        f"Of {len(rows)} pairs of a randomized encoding and its plain form on the same task: "
+        f"{counted}. (Differences under {CLEAR:.0f} points count as none: they are within the "
+        "noise of the test.)",
+        "\n".join(lines),
+    ]
+
+
+def _verdict(ours: float, theirs: float | None) -> str:
+    """Says whether two differences tell the same story."""
+    if theirs is None:
+        return "not in the paper"
+
+    def sign(value: float) -> int:
+        return 0 if abs(value) < CLEAR else 1 if value > 0 else -1
+
+    if sign(ours) == sign(theirs):
+        return "agrees in sign" if sign(ours) else "no clear difference in either"
+    if not sign(ours):
+        return "no clear difference at our budget"
+    return "clear here, not in the paper" if not sign(theirs) else "opposite sign"
+
+
+def reading_verdicts(table: Table) -> list[str]:
+    """Orders the readings of randomized relative by their scores."""
+    lines = []
+    for row in table.rows:
+        found = [
+            (cell.ours.value, column.label)
+            for column in table.columns
+            if (cell := table.cell(row, column)).ours is not None
+        ]
+        if len(found) > 1:
+            order = ", ".join(f"{label} {score:.1f}" for score, label in sorted(found)[::-1])
+            lines.append(f"- {row.label}: {order}")
+    if not lines:
+        return []
+    return ["Readings and draws of randomized relative, best first:", "\n".join(lines)]
