@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from randpos.combinations import PAPER_ROWS
 from randpos.config import Experiment
 from randpos.paper import published
 from randpos.records import ACCURACIES, RUNS, Records
+from randpos.report import make_table
+from randpos.report.table import Table
 from randpos.tasks import TASKS
 
 USUAL = Experiment().to_dict()
@@ -42,10 +45,11 @@ def run(task: str, encoding: str, seed: int = 0, rate: float = 3e-4, **more: Any
     return {"run": name} | row
 
 
-def tested(one: dict[str, Any], score: float, **more: Any) -> list[dict[str, Any]]:
+def accuracies_of(one: dict[str, Any], score: float, **more: Any) -> list[dict[str, Any]]:
     """Accuracies of a run whose score is exactly `score`; perfect within the training range."""
     way = {"run": one["run"], "whole": 0.0, "batch": 500, "seed": 0} | more
-    points = {1: 1.0, 40: 1.0, 41: score, one["test_length"]: score}
+    seen = one["training_length"]
+    points = {1: 1.0, seen: 1.0, seen + 1: score, one["test_length"]: score}
     return [{"length": n, "accuracy": a} | way for n, a in points.items()]
 
 
@@ -56,9 +60,10 @@ def records(runs: list[dict[str, Any]], accuracies: list[dict[str, Any]]) -> Rec
 
 def scored(results: list[tuple[dict[str, Any], float]]) -> Records:
     """A store of runs with these scores."""
-    return records([one for one, _ in results], [a for r in results for a in tested(*r)])
+    return records([one for one, _ in results], [a for r in results for a in accuracies_of(*r)])
 
 
+@cache
 def paper_records() -> Records:
     """A store whose results are the paper's: every maximum, mean, sd and hour that it prints."""
     results = []
@@ -77,6 +82,12 @@ def paper_records() -> Records:
             budget = {"steps": 2_000_000, "seconds": 3600 * time}
             results.append((run(*key, seed=number % 10, rate=rate, **budget), score / 100))
     return scored(results)
+
+
+@cache
+def paper_table(name: str) -> Table:
+    """A table made of that store."""
+    return make_table(paper_records(), name)
 
 
 def _cells(table: str) -> dict[tuple[str, str], dict[str, float]]:

@@ -4,6 +4,7 @@ from randpos.report.budgets import Budget, budgets
 from randpos.report.formats import render
 from randpos.report.page import write_page
 from randpos.report.scores import score_runs
+from randpos.report.serve import serve
 from randpos.report.tables import make_table, table_names
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "make_table",
     "render",
     "score_runs",
+    "serve",
     "table_names",
     "write_page",
 ]

@@ -73,7 +73,8 @@ def _curves(alt: Any) -> Any:
     """Accuracy over length: a line for each series, the training range, the level of chance."""
     data, facts, near = alt.NamedData("curves"), alt.NamedData("facts"), _near(alt)
     x = alt.X("x:Q").title("length").scale(domainMin=1, nice=False)
-    y = alt.Y("y:Q").title("accuracy in %").scale(domain=[0, 100])
+    # A little more than 100, or a perfect line would lie on the edge.
+    y = alt.Y("y:Q").title("accuracy in %").scale(domain=[0, 102], nice=False)
     seen = (
         alt.Chart(facts)
         .mark_rect(opacity=0.12)

@@ -84,17 +84,18 @@ def learning_curve(text: str) -> list[list[float | None]]:
         points = json.loads(text)
     except (ValueError, RecursionError):
         return []
-    whole = [p for p in points if _is_point(p)] if isinstance(points, list) else []
-    every = -(-len(whole) // COARSE)
-    kept = [*whole[:: max(1, every)], *whole[-1:]]
-    thinned = kept[:-1] if len(kept) > 1 and kept[-2] is kept[-1] else kept
-    return [[p[0], *(_short(number) for number in p[1:])] for p in thinned]
+    if not isinstance(points, list) or not points:
+        return []
+    every = -(-len(points) // COARSE)
+    # Counted from the end, which must be kept.
+    kept = points[::-every][::-1]
+    return [[p[0], *(_short(number) for number in p[1:])] for p in kept if _is_point(p)]
 
 
 def _is_point(point: Any) -> bool:
-    if not isinstance(point, list) or len(point) != 3 or type(point[0]) is not int:
+    if not isinstance(point, list) or len(point) != 3:
         return False
-    return all(type(number) in (int, float) for number in point[1:]) and abs(point[0]) < 2**53
+    return all(type(number) in (int, float) for number in point) and abs(point[0]) < 2**53
 
 
 def _short(number: float) -> float | None:

@@ -47,7 +47,7 @@ def choose(
     if len(lengths) and lengths.min() != unseen:
         least = f"{lengths.min()} of the {unseen} lengths"
         notes.append(f"At least {least} were tested, the others interpolated.")
-    diverged = (chosen["status"] == "diverged").sum()
+    diverged = chosen.filter(pl.col("status") == "diverged").height
     if diverged:
         notes.append(f"{_count(diverged, 'run')} diverged and {_is(diverged)} not counted.")
     others = scored.filter(pl.col("status") == "complete").height - counted.height

@@ -29,6 +29,16 @@ function makeCurves(page) {
   const tasks = () => page.curves[chosenBudget].map((panel) => panel.label);
   const wanted = new Set(memory.read("tasks", tasks()));
 
+  let pending = new Map();
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting || !pending.has(target)) continue;
+      drawPanel(pending.get(target), target);
+      pending.delete(target);
+      watcher.unobserve(target);
+    }
+  }, { rootMargin: "400px" });
+
   function choose() {
     memory.write("encodings", [...chosen]);
     memory.write("tasks", [...wanted]);
@@ -56,7 +66,10 @@ function makeCurves(page) {
       return [panel, chart, make("div", { class: "panel" }, make("h3", {}, panel.label), chart)];
     });
     byId("panels").replaceChildren(...places.map(([, , node]) => node));
-    for (const [panel, chart] of places) drawPanel(panel, chart);
+    // Far panels wait until somebody scrolls to them.
+    watcher.disconnect();
+    pending = new Map(places.map(([panel, chart]) => [chart, panel]));
+    pending.forEach((_, chart) => watcher.observe(chart));
   }
 
   function drawPanel(panel, place) {
@@ -64,11 +77,11 @@ function makeCurves(page) {
     const spec = copy(specs.curves);
     const ids = series.map((_, i) => `s${i}`);
     const styles = series.map((one) => page.styles[one.encoding]);
-    const [, , lines, points, rule] = spec.layer;
+    const [seen, , lines, points, rule] = spec.layer;
     lines.encoding.color.scale = points.encoding.color.scale = { domain: ids, range: styles.map((s) => s.colour) };
     lines.encoding.strokeDash.scale = { domain: ids, range: styles.map((s) => s.dash) };
     const longest = Math.max(panel.seen, ...panel.series.flatMap((one) => one.x));
-    for (const layer of [lines, points, rule]) layer.encoding.x.scale = { domain: [1, longest], nice: false };
+    for (const layer of [seen, lines, points, rule]) layer.encoding.x.scale = { domain: [1, longest], nice: false };
     spec.datasets = {
       facts: [{ first: 1, last: panel.seen, chance: panel.chance }],
       curves: series.flatMap((one, i) => one.x.map((x, j) => ({ series: ids[i], x, y: one.y[j] / 10 }))),

@@ -47,11 +47,11 @@ function makeDetails(data) {
     if (curve.length) {
       charts.push([panel("Training loss", "Loss over training steps"), points((p) => p[1]), { x: "step", y: "loss", digits: 4 }]);
       const percent = points((p) => (p[2] === null ? null : 100 * p[2]));
-      charts.push([panel("Training accuracy", "Accuracy over training steps"), percent, { x: "step", y: "accuracy in %", digits: 1, domain: [0, 100] }]);
+      charts.push([panel("Training accuracy", "Accuracy over training steps"), percent, { x: "step", y: "accuracy in %", digits: 1, domain: [0, 102] }]);
     }
     if (lengths.length) {
       const tested = lengths.map((x, j) => ({ x, y: data.accuracies[i][j] / 10 }));
-      charts.push([panel("Accuracy over length", "Accuracy over tested lengths"), tested, { x: "length", y: "accuracy in %", digits: 1, domain: [0, 100] }]);
+      charts.push([panel("Accuracy over length", "Accuracy over tested lengths"), tested, { x: "length", y: "accuracy in %", digits: 1, domain: [0, 102] }]);
     }
     document.querySelectorAll("#run .chart").forEach(dropChart);
     byId("run").replaceChildren(

@@ -5,7 +5,7 @@ function showOverview(page) {
   const card = (value, text) => make("div", { class: "card" }, make("strong", {}, value), make("span", {}, text));
   const status = Object.entries(overview.status).map(([name, count]) => `${number(count)} ${name}`);
   const cards = [
-    card(number(overview.runs), status.join(", ") || "runs"),
+    card(number(overview.runs), `runs: ${status.join(", ") || "none yet"}`),
     card(`${overview.tasks} × ${overview.encodings}`, "tasks × encodings"),
     card(number(overview.lengths), "tests of a run at a length"),
     card(number(overview.hours, overview.hours < 100 ? 1 : 0), "hours of training"),
@@ -13,7 +13,7 @@ function showOverview(page) {
   const gains = page.tables.gains[0];
   const mean = gains.cells[gains.rows.length - 1][2];
   if (mean.ours) {
-    cards.push(card(`${mean.ours[0]} points`, `mean gain by randomized positions (paper ${mean.paper[0]})`));
+    cards.push(card(`${mean.ours[1] > 0 ? "+" : ""}${mean.ours[0]} points`, `mean gain by randomized positions (paper +${mean.paper[0]})`));
   }
   byId("cards").replaceChildren(...cards);
 

@@ -46,7 +46,7 @@ function makeTable(place, variants) {
   function head(table) {
     const rows = [];
     if (table.columns.some(([, group]) => group)) {
-      const cells = [make("td", { class: "task" }), make("td")];
+      const cells = [make("td", { class: "task" }), make("td", { class: "level" })];
       for (let i = 0; i < table.columns.length; ) {
         const group = table.columns[i][1];
         let span = 1;
@@ -57,7 +57,7 @@ function makeTable(place, variants) {
       }
       rows.push(make("tr", {}, cells));
     }
-    const labels = [heading("Task", -1, "text task"), make("th", { scope: "col", class: "text" }, "Level")];
+    const labels = [heading("Task", -1, "text task"), make("th", { scope: "col", class: "text level" }, "Level")];
     const numbers = table.columns.map(([label], i) => heading(label, i, ""));
     rows.push(make("tr", {}, labels, numbers));
     return make("thead", {}, rows);
@@ -114,7 +114,7 @@ function makeTable(place, variants) {
 
   function scroll(table) {
     if (!table.rows.length) return make("p", {}, "Nothing of this kind was run.");
-    const caption = make("caption", {}, table.title);
+    const caption = make("caption", {}, make("span", {}, table.title));
     const content = make("table", { id: `table-${name}` }, caption, head(table), body(table));
     const attributes = { class: "scroll fit", tabindex: "0", role: "region", "aria-label": table.title };
     return make("div", attributes, content);
