@@ -5,17 +5,17 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: demo test test-all lint format bench clean
+.PHONY: demo test test-all lint docs format bench clean
 
 demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which one generalizes
 	$(BIN)/randpos reproduce curves --budget laptop --tasks bucket_sort \
 		--encodings sincos randomized-sincos --steps 1000 --stride 20 --examples 64 \
 		--store demo/runs --out demo
 
-test: lint browser  ## Everything that must hold: lint, types, import contract, tests
+test: lint docs browser  ## Everything that must hold: lint, types, import contract, tests
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" -q
 
-test-all: lint browser  ## The same with the slow tests
+test-all: lint docs browser  ## The same with the slow tests
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -q
 
 lint: $(VENV)/.dev
@@ -23,6 +23,9 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	PYTHONPATH=src $(BIN)/lint-imports
+
+docs: $(VENV)/.dev  ## The site, into site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
