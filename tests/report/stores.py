@@ -3,6 +3,7 @@
 import hashlib
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 from randpos.combinations import PAPER_ROWS
 from randpos.config import Experiment
 from randpos.paper import published
-from randpos.records import ACCURACIES, RUNS, Records
+from randpos.records import ACCURACIES, RUNS, Records, pack
 from randpos.report import make_table
 from randpos.report.table import Table
 from randpos.tasks import TASKS
@@ -107,17 +108,14 @@ def _spread(mean: float, sd: float, count: int) -> np.ndarray:
 def many_records(lengths: int = 500, seeds: int = 10) -> Records:
     """As many runs as the paper made: 15 tasks, 13 encodings, 3 rates, 10 seeds, all lengths."""
     rng = np.random.default_rng(0)
-    steps = np.linspace(20_000, 2_000_000, 100).astype(int)
+    curves = [_learning(rng) for _ in range(100)]
     runs = []
     for task in TASKS:
         for encoding in PAPER_ROWS:
             for rate in (1e-4, 3e-4, 5e-4):
                 for seed in range(seeds):
-                    loss = 0.7 * np.exp(-steps / 5e5) + rng.uniform(0, 0.02, len(steps))
-                    accuracy = rng.uniform(0.5, 1, len(steps))
-                    curve = np.stack([steps, loss, accuracy], 1).tolist()
-                    text = json.dumps(curve)
-                    runs.append(run(task, encoding, seed, rate, steps=2_000_000, curve=text))
+                    curve = curves[len(runs) % len(curves)]
+                    runs.append(run(task, encoding, seed, rate, steps=2_000_000, curve=curve))
     count = len(runs)
     level = np.repeat(rng.uniform(0.2, 1, count), lengths)
     length = np.tile(np.arange(1, lengths + 1, dtype=np.int32), count)
@@ -131,3 +129,31 @@ def many_records(lengths: int = 500, seeds: int = 10) -> Records:
         seed=pl.lit(0, pl.UInt32),
     )
     return Records(pl.DataFrame(runs, schema=RUNS), frame.select(*ACCURACIES))
+
+
+def _learning(rng: np.random.Generator) -> str:
+    steps = np.linspace(20_000, 2_000_000, 100)
+    loss = 0.7 * np.exp(-steps / 5e5) + rng.uniform(0, 0.02, len(steps))
+    points = zip(steps.astype(int).tolist(), loss, rng.uniform(0.5, 1, len(steps)), strict=True)
+    return json.dumps([[step, float(x), float(y)] for step, x, y in points])
+
+
+def small_store() -> Records:
+    """Two budgets, two encodings with two seeds, and runs that did not end well."""
+    results = [
+        (run("reverse_string", name, seed), value)
+        for name, values in {"rope": (0.5, 0.6), "randomized-rope": (0.91, 0.87)}.items()
+        for seed, value in enumerate(values)
+    ]
+    results += [(run("even_pairs", "none"), 0.7), (run("even_pairs", "none", steps=50), 0.3)]
+    rows = [one for one, _ in results]
+    rows.append(run("even_pairs", "rope", 5, status="diverged", step=77))
+    rows.append(run("even_pairs", "rope", 6, status="failed", reason="out of <memory>"))
+    return records(rows, [point for result in results for point in accuracies_of(*result)])
+
+
+def packed(path: Path, *scores: float) -> Path:
+    """A packed store with one run for each score."""
+    path.mkdir(exist_ok=True)
+    pack(scored([(run("even_pairs", "none", i), s) for i, s in enumerate(scores)]), path)
+    return path

@@ -2,38 +2,14 @@
 
 import http.client
 import shutil
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from randpos.errors import UserError
-from randpos.records import Records, pack
+from randpos.records import Records
 from randpos.report.serve import Site, fingerprint, make_server, serve
-from tests.report.stores import run, scored
-
-
-def store_of(path: Path, *scores: float) -> Path:
-    """A packed store with one run for each score."""
-    path.mkdir(exist_ok=True)
-    pack(scored([(run("even_pairs", "none", i), s) for i, s in enumerate(scores)]), path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    return Site(store_of(tmp_path_factory.mktemp("served") / "store", 0.625), pause=0.0)
-
-
-@pytest.fixture(scope="module")
-def port(site: Site) -> Iterator[int]:
-    with make_server(site, 0) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
+from tests.report.stores import packed
 
 
 def ask(port: int, path: str = "/", method: str = "GET", host: str | None = None):
@@ -104,7 +80,7 @@ def test_it_listens_on_loopback_only(site: Site) -> None:
 
 def test_the_page_follows_the_store(port: int, site: Site) -> None:
     before = ask(port, "/version")[1]
-    store_of(site.store, 0.625, 0.875)
+    packed(site.store, 0.625, 0.875)
     after = ask(port, "/version")[1]
     assert before != after
     assert "87.5" in ask(port)[1]
@@ -116,7 +92,7 @@ def test_nothing_is_made_anew_while_nothing_changes(site: Site) -> None:
 
 
 def test_the_last_page_stays_when_the_store_goes(tmp_path: Path) -> None:
-    site = Site(store_of(tmp_path / "store", 0.5), pause=0.0)
+    site = Site(packed(tmp_path / "store", 0.5), pause=0.0)
     version, page = site.current()
     shutil.rmtree(site.store)
     with pytest.warns(UserWarning, match="no such folder"):
@@ -124,7 +100,7 @@ def test_the_last_page_stays_when_the_store_goes(tmp_path: Path) -> None:
 
 
 def test_logs_and_checkpoints_do_not_change_the_page(tmp_path: Path) -> None:
-    store = store_of(tmp_path / "store", 0.5)
+    store = packed(tmp_path / "store", 0.5)
     first = fingerprint(store)
     (store / "abc" / "checkpoints").mkdir(parents=True)
     for name in ("metrics.jsonl", "checkpoints/1.json", ".partial-1.json"):
@@ -135,7 +111,7 @@ def test_logs_and_checkpoints_do_not_change_the_page(tmp_path: Path) -> None:
 
 
 def test_links_out_of_the_store_are_not_followed(tmp_path: Path) -> None:
-    store = store_of(tmp_path / "store", 0.5)
+    store = packed(tmp_path / "store", 0.5)
     (tmp_path / "other").mkdir()
     (store / "link").symlink_to(tmp_path / "other")
     first = fingerprint(store)
@@ -159,5 +135,5 @@ def test_figures_are_made_of_the_records(tmp_path: Path) -> None:
     def figures(records: Records) -> dict[str, bytes]:
         return {f"{records.runs.height} runs": b"<svg/>"}
 
-    page = Site(store_of(tmp_path / "store", 0.5, 0.6), figures).current()[1]
+    page = Site(packed(tmp_path / "store", 0.5, 0.6), figures).current()[1]
     assert b"<figcaption>2 runs</figcaption>" in page

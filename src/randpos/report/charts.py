@@ -18,9 +18,12 @@ COLOURS = {
     "rope": "#d55e00",
     "learned": "#cc79a7",
     "geometric": "#56b4e9",
+    "t5": "#8c6bb1",
+    "kerple": "#5e7d3a",
+    "fire": "#a6611a",
 }
-"""The colours of Okabe and Ito, which the colour-blind can tell apart too; one per encoding."""
-SPARE = ["#b8a000", "#8c6bb1", "#a6611a", "#5e7d3a"]
+"""One per encoding; the paper's have those of Okabe and Ito, which everybody can tell apart."""
+SPARE = ["#b8a000", "#b5547a", "#4f8f8b"]
 DASHES = {"": [5, 3], "randomized": [1, 0], "unsorted": [1, 3]}
 """The line says how positions come about: plain dashed, randomized solid, unsorted dotted."""
 
