@@ -9,6 +9,7 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from randpos.evaluation import Accuracy
 from randpos.trainer import Progress as Report
@@ -31,7 +32,9 @@ def show(rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> No
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any) -> str | Text:
+    if isinstance(value, str):  # which may come from anywhere: no markup, no terminal commands
+        return Text("".join(c if c.isprintable() or c == "\n" else "�" for c in value))
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, int):

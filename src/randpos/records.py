@@ -5,9 +5,12 @@ files for the accuracies. What is damaged is left out with a warning that names 
 may also be *packed*: the same tables in two files, small enough to be committed or sent.
 """
 
+import copy
 import io
 import json
+import math
 import warnings
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +19,8 @@ import polars as pl
 from randpos.config import Experiment
 from randpos.errors import UserError
 from randpos.files import explained, read_json, write_atomic
-from randpos.results import SCHEMA, WAY
-from randpos.store import RunFolder, Store
+from randpos.results import SCHEMA, UNREADABLE, WAY
+from randpos.store import FORMAT, RunFolder, Store
 
 RUNS = {
     "run": pl.String,
@@ -46,6 +49,7 @@ ACCURACIES = {"run": pl.String, **SCHEMA, **WAY}
 """A tested length of a run; `batch` and `seed` say how it was tested."""
 
 PACKED = ("runs.parquet", "accuracies.parquet")
+ENDED = ["complete", "diverged"]
 
 
 class Records(NamedTuple):
@@ -64,7 +68,8 @@ def read_records(path: Path) -> Records:
     """Reads all runs of a store, packed ones included."""
     if not path.is_dir():
         raise UserError(f"{path} is not a store of runs: there is no such folder.")
-    folders = {folder.path.name: folder for folder in Store(path).runs()}
+    with explained(path):
+        folders = {folder.path.name: folder for folder in Store(path).runs()}
     rows = []
     for name, folder in folders.items():
         try:
@@ -75,31 +80,43 @@ def read_records(path: Path) -> Records:
     accuracies = _scan([folders[row["run"]].path for row in rows])
     packed = _read_packed(path)
     if packed is not None:
-        known = runs["run"].implode()
-        runs = pl.concat([runs, packed.runs.filter(~pl.col("run").is_in(known))])
-        fresh = packed.accuracies.filter(~pl.col("run").is_in(known))
-        accuracies = pl.concat([accuracies, fresh])
+        # A run that has ended here is newer than what was packed; one under way is not.
+        ended = runs.filter(pl.col("status").is_in(ENDED))["run"]
+        kept = packed.runs.filter(~pl.col("run").is_in(ended.implode()))
+        runs = pl.concat([runs.filter(~pl.col("run").is_in(kept["run"].implode())), kept])
+        way = ["run", "batch", "seed", "length"]
+        accuracies = pl.concat([accuracies, packed.accuracies]).unique(way, keep="first")
     order = ["task", "encoding", "seed", "learning_rate", "run"]
     return Records(runs.sort(order), accuracies.sort("run", "batch", "seed", "length"))
 
 
 def pack(records: Records, path: Path) -> None:
     """Writes the tables of a store as two files that `read_records` reads again."""
-    for name, table in zip(PACKED, records, strict=True):
+    # The runs last: without them the other file is no store.
+    for name, table in reversed(list(zip(PACKED, records, strict=True))):
         buffer = io.BytesIO()
-        table.write_parquet(buffer, compression="zstd", compression_level=19)
+        about = {"randpos": json.dumps({"format": FORMAT})}
+        table.write_parquet(buffer, compression="zstd", compression_level=19, metadata=about)
         write_atomic(path / name, buffer.getvalue())
 
 
 def _row(name: str, folder: RunFolder) -> dict[str, Any]:
-    experiment = folder.experiment()
-    if experiment.digest != name:
+    try:
+        experiment = _experiment(folder.settings())
+        digest = experiment.digest
+    except RecursionError as error:
+        raise UserError(f"{folder.path / 'config.json'} is damaged: it is too deep.") from error
+    except UserError as error:
+        if str(folder.path) in str(error):
+            raise
+        raise UserError(f"{folder.path / 'config.json'}: {error}") from error
+    if digest != name:
         raise UserError(f"{folder.path} does not hold the run that its name says.")
     result, reason = folder.result(), folder.failure()
     known = folder.path / "environment.json"
     environment = read_json(known) if known.is_file() else {}
     ended = result or {"status": "failed" if reason else "unfinished", "curve": []}
-    return {
+    row = {
         "run": name,
         "task": experiment.task,
         "encoding": experiment.combination.name,
@@ -116,34 +133,76 @@ def _row(name: str, folder: RunFolder) -> dict[str, Any]:
         "step": _number(ended, "step", int, folder),
         "seconds": _number(ended, "seconds", float, folder),
         "reason": reason,
-        "config": json.dumps(experiment.to_dict()),
-        "environment": json.dumps(environment),
-        "curve": json.dumps(ended.get("curve", [])),
+        "config": _text(experiment.to_dict(), folder),
+        "environment": _text(environment, folder),
+        "curve": _text(ended.get("curve", []), folder),
     }
+    for column, value in row.items():
+        if type(value) is int and value >= 2**63:
+            raise UserError(f"{folder.path} is damaged: {column}={value} is too large.")
+        if isinstance(value, str):  # half of a surrogate pair is no text
+            row[column] = value.encode(errors="replace").decode()
+    return row
+
+
+def _experiment(settings: Any) -> Experiment:
+    """Makes an experiment of plain data, checked as always, but fast for thousands and no import.
+
+    Runs that differ in seed and rate share their checks. A task of somebody's own is not loaded:
+    looking at a store must not run code that it names.
+    """
+    if not isinstance(settings, dict):
+        return Experiment.from_dict(settings)  # which says what is wrong with it
+    data = dict(settings)
+    own = {name: data.pop(name) for name in ("seed", "learning_rate") if name in data}
+    if ":" in str(data.get("task")):
+        own["task"] = str(data.pop("task"))
+        data["task"] = "even_pairs"  # whose sequences are the shortest
+    one = copy.copy(_checked(json.dumps(data, sort_keys=True)))
+    checked = _checked(json.dumps({k: v for k, v in own.items() if k != "task"}))
+    for name in own:
+        object.__setattr__(one, name, own["task"] if name == "task" else getattr(checked, name))
+    return one
+
+
+@lru_cache(maxsize=4096)
+def _checked(text: str) -> Experiment:
+    return Experiment.from_dict(json.loads(text))
 
 
 def _number(data: dict[str, Any], name: str, kind: type, folder: RunFolder) -> Any:
     value = data.get(name)
     if value is None:
         return None
-    if type(value) not in (int, float):
+    if type(value) not in (int, float) or not math.isfinite(value):
         raise UserError(f"{folder.path / 'result.json'} is damaged: {name} is {value!r}.")
     return kind(value)
+
+
+def _text(data: Any, folder: RunFolder) -> str:
+    try:
+        return json.dumps(data)
+    except RecursionError as error:
+        raise UserError(f"{folder.path} is damaged: its JSON is too deep.") from error
 
 
 def _scan(folders: list[Path]) -> pl.DataFrame:
     files = [path for folder in folders for path in sorted(folder.glob("evaluation/*.parquet"))]
     try:
         return _read_parquet(files)
-    except (pl.exceptions.PolarsError, OSError):  # at least one of them: which?
+    except UNREADABLE:  # at least one of them: which?
         intact = []
         for path in files:
             try:
                 _read_parquet([path])
                 intact.append(path)
-            except (pl.exceptions.PolarsError, OSError) as error:
-                warnings.warn(f"left out: {path} is damaged ({error}).", stacklevel=3)
+            except UNREADABLE as error:
+                warnings.warn(f"left out: {path} is damaged ({_line(error)}).", stacklevel=3)
         return _read_parquet(intact)
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())
 
 
 def _read_parquet(files: list[Path]) -> pl.DataFrame:
@@ -160,10 +219,18 @@ def _read_packed(path: Path) -> Records | None:
         return None
     tables = []
     for name, schema in zip(PACKED, (RUNS, ACCURACIES), strict=True):
+        file = path / name
+        with explained(file):
+            content = file.read_bytes()
         try:
-            with explained(path / name):
-                content = (path / name).read_bytes()
+            about = json.loads(pl.read_parquet_metadata(io.BytesIO(content)).get("randpos", "{}"))
+            version = about.get("format", FORMAT)
+            if version > FORMAT:
+                raise UserError(
+                    f"{file} was written in format {version}, but this version of randpos reads "
+                    f"up to {FORMAT}; install a newer randpos."
+                )
             tables.append(pl.read_parquet(io.BytesIO(content), schema=schema))
-        except pl.exceptions.PolarsError as error:
-            raise UserError(f"{path / name} is damaged ({error}).") from error
+        except (*UNREADABLE, AttributeError, TypeError) as error:
+            raise UserError(f"{file} is damaged ({_line(error)}).") from error
     return Records(*tables)

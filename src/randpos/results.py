@@ -17,6 +17,8 @@ from randpos.files import write_atomic
 SCHEMA = {"length": pl.Int32, "accuracy": pl.Float64, "whole": pl.Float64}
 WAY = {"batch": pl.Int32, "seed": pl.UInt32}
 """How a file's accuracies were measured; the same in every row, so that files can be joined."""
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What Polars raises over a damaged file."""
 
 
 def accuracies_path(folder: Path, experiment: Experiment) -> Path:
@@ -38,8 +40,9 @@ def read_accuracies(folder: Path, experiment: Experiment) -> list[Accuracy]:
         return []
     try:
         table = pl.read_parquet(path, schema=SCHEMA | WAY).select(*SCHEMA)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise UserError(f"{path} is damaged; remove it to evaluate again ({error}).") from error
+    except UNREADABLE as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{path} is damaged; remove it to evaluate again ({reason}).") from error
     return sorted(Accuracy(*row) for row in table.iter_rows())
 
 

@@ -51,6 +51,10 @@ class RunFolder:
 
     def experiment(self) -> Experiment:
         """Reads the run's experiment, refusing a format newer than this program knows."""
+        return Experiment.from_dict(self.settings())
+
+    def settings(self) -> Any:
+        """Reads the run's experiment as plain data, which may still be anything."""
         if not (self.path / "config.json").is_file():
             raise UserError(f"{self.path} is not a run: it has no config.json.")
         data = read_json(self.path / "config.json")
@@ -61,7 +65,7 @@ class RunFolder:
                 f"{self.path} was written in format {data['format']}, but this version of randpos "
                 f"reads up to {FORMAT}; install a newer randpos."
             )
-        return Experiment.from_dict(data.get("experiment"))
+        return data.get("experiment")
 
     def create(self, experiment: Experiment) -> None:
         """Writes the experiment and the environment, unless they are there."""

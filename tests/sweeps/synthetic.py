@@ -1,0 +1,77 @@
+"""Stores whose runs were never trained: what they hold is known."""
+
+import itertools
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from randpos import Accuracy, Experiment
+from randpos.evaluation import lengths_to_test
+from randpos.results import SCHEMA, WAY, accuracies_path, write_accuracies
+from randpos.store import RunFolder, Store
+
+CURVE = [[100 * (i + 1), 1 / (i + 1), i / 50] for i in range(50)]
+
+
+def accuracies(seed: int, lengths: Sequence[int]) -> list[Accuracy]:
+    """Made-up accuracies that differ from run to run and from length to length."""
+    return [Accuracy(n, (seed + 1) / (n + seed + 1), 1 / (n + 1)) for n in lengths]
+
+
+def write_run(
+    store: Path,
+    one: Experiment,
+    status: str = "complete",
+    lengths: Sequence[int] | None = None,
+    reason: str | None = None,
+) -> RunFolder:
+    """Writes a run that stands as told, tested at its own lengths or at these."""
+    folder = Store(store).run(one)
+    folder.create(one)
+    if status in ("complete", "diverged"):
+        folder.finish({"status": status, "step": one.steps, "seconds": 1.5, "curve": CURVE})
+    if status == "complete":
+        tested = lengths_to_test(one) if lengths is None else lengths
+        if tested:
+            write_accuracies(folder.path, one, accuracies(one.seed, tested))
+    if reason is not None:
+        folder.fail(reason)
+    return folder
+
+
+def write_many(store: Path, count: int) -> None:
+    """Writes complete runs of the paper's protocol, tested at all 500 lengths, and fast.
+
+    Of every seed there are six: two tasks at three rates.
+    """
+    kinds = list(itertools.product(("reverse_string", "even_pairs"), (1e-4, 3e-4, 5e-4)))
+    sample = write_run(store, Experiment(encoding="none"))
+    others = {
+        name: (sample.path / name).read_bytes() for name in ("environment.json", "result.json")
+    }
+    shutil.rmtree(sample.path)
+    tested = b""
+    for number in range(count):
+        seed, (task, rate) = number // len(kinds), kinds[number % len(kinds)]
+        one = Experiment(task=task, encoding="rope", seed=seed, learning_rate=rate)
+        folder = store / one.digest
+        path = accuracies_path(folder, one)
+        path.parent.mkdir(parents=True)
+        config = {"format": 1, "digest": one.digest, "experiment": one.to_dict()}
+        (folder / "config.json").write_text(json.dumps(config))
+        for name, content in others.items():
+            (folder / name).write_bytes(content)
+        if number % len(kinds) == 0:
+            rows = pl.DataFrame(accuracies(seed, range(1, 501)), schema=SCHEMA, orient="row")
+            way = {"batch": pl.lit(500, WAY["batch"]), "seed": pl.lit(0, WAY["seed"])}
+            rows.with_columns(**way).write_parquet(path)
+            tested = path.read_bytes()
+        path.write_bytes(tested)
+
+
+if __name__ == "__main__":
+    write_many(Path(sys.argv[1]), int(sys.argv[2]))
