@@ -13,7 +13,7 @@ from randpos.display import Format, show
 from randpos.errors import UserError
 from randpos.files import explained
 from randpos.records import Records, pack, read_records
-from randpos.store import Store
+from randpos.store import BusyError, Store
 
 LISTED = ["run", "task", "encoding", "seed", "learning_rate", "steps", "status", "step", "reason"]
 
@@ -61,12 +61,17 @@ class Runs:
     def show(self, records: Records) -> None:
         """Prints everything that is known of one run."""
         fits = records.runs.filter(pl.col("run").str.starts_with(self.name))
+        if fits.is_empty():
+            Store(self.store).find(self.name).experiment()  # says why it was left out
         if len(fits) != 1:
             raise UserError(f"{self.name!r} fits {len(fits)} runs in {self.store}, not one.")
         row = fits.row(0, named=True)
-        parsed: dict[str, Any] = {
-            name: json.loads(row.pop(name)) for name in ("config", "environment", "curve")
-        }
+        try:
+            parsed: dict[str, Any] = {
+                name: json.loads(row.pop(name)) for name in ("config", "environment", "curve")
+            }
+        except (TypeError, ValueError, RecursionError) as error:
+            raise UserError(f"the packed run {row['run']} is damaged: {error}.") from error
         tested = records.accuracies.filter(pl.col("run") == row["run"]).drop("run").to_dicts()
         if self.format == "json":
             show([{**row, **parsed, "accuracies": tested}], "json")
@@ -84,7 +89,11 @@ class Runs:
             if not folder.path.is_dir():
                 continue  # it is packed
             if self.yes:
-                lock = folder.lock()  # refuses a run that somebody works on
+                try:
+                    lock = folder.lock()
+                except BusyError as error:
+                    print(f"kept {folder.path}: {error}")
+                    continue
                 try:
                     with explained(folder.path):
                         shutil.rmtree(folder.path)

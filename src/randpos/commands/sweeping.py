@@ -1,5 +1,6 @@
 """`randpos sweep`."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from randpos.display import Format, show
 from randpos.errors import UserError
 from randpos.paper.experiments import Slice, expand
 from randpos.paper.speed import published_speed
+from randpos.store import Store
 from randpos.sweeps.driver import Driver
 from randpos.sweeps.estimate import calibrate, cost
 from randpos.sweeps.grid import distinct, read_grid
@@ -55,14 +57,18 @@ class Sweep:
 
     def __call__(self) -> None:
         """Does what is missing, and says what failed."""
+        self.check()
         experiments = self.experiments()
         if self.estimate:
             show_estimate(experiments, self.format)
             return
-        plan = make_plan(experiments, self.store, self.retry_failed and not self.dry_run)
+        plan = make_plan(experiments, self.store, self.retry_failed)
         if self.dry_run:
             self.show_plan(plan)
             return
+        if self.retry_failed:
+            for one in plan.missing:
+                Store(self.store).run(one).forgive()
         console = Console(stderr=True)
         with SweepView(plan, console) as view:
             driver = Driver(plan, self.store, self.choose_executor(), view, self.members)
@@ -75,6 +81,15 @@ class Sweep:
                 f"{len(failed)} of {len(experiments)} runs failed; see randpos runs list, and run "
                 "the same command with --retry-failed to try them again."
             )
+
+    def check(self) -> None:
+        """Refuses numbers that would do nothing, or everything at once."""
+        for name in ("workers", "members"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UserError(f"--{name} {value} must be at least 1.")
+        if not 0 <= self.save_every < math.inf:
+            raise UserError(f"--save-every {self.save_every} must be a number of seconds.")
 
     def show_plan(self, plan: Plan) -> None:
         """Prints what would be done, with hours from a short run on this machine."""

@@ -20,10 +20,11 @@ from randpos.extras import MissingExtraError
 from randpos.store import Store
 from randpos.sweeps.local import WorkerLostError
 from randpos.sweeps.snapshots import Snapshot, put, take
-from randpos.sweeps.work import Emit, Event, Job, claim, perform
+from randpos.sweeps.work import Emit, Event, Job, claim, describe, perform
 
 Message = tuple[str, Any]
-"""What a remote job says: ("event", Event), ("files", (run, Snapshot)), or ("refused", why)."""
+"""What a remote job says: ("event", Event), ("files", (run, Snapshot)), or how it ended before
+its time: ("refused", why) by its file system, or ("broken", why)."""
 
 
 class Ray:
@@ -86,8 +87,10 @@ class Ray:
                     elif kind == "files":
                         run, snapshot = content
                         put(snapshot, folders[run].path)
-                    else:
+                    elif kind == "refused":
                         raise StorageError(f"on a node of the cluster: {content}")
+                    else:
+                        raise WorkerLostError(content)
             except self.ray.exceptions.TaskCancelledError as error:
                 raise WorkerLostError("it was cancelled") from error
             except self.ray.exceptions.RayError as error:
@@ -135,6 +138,8 @@ def work(
                 perform(experiments, store.path, emit, save_every)
             except StorageError as error:
                 messages.put(("refused", str(error)))
+            except BaseException as error:
+                messages.put(("broken", describe(error)))
             finally:
                 messages.put(None)
 

@@ -6,7 +6,7 @@ import threading
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from randpos.store import Store
 from randpos.sweeps.local import Executor, WorkerLostError
@@ -19,6 +19,7 @@ PATIENCE = 2.0
 """Seconds before a run is looked at again that another sweep works on."""
 
 
+@runtime_checkable
 class View(Protocol):
     """Who is told what happens."""
 
@@ -53,7 +54,6 @@ class Driver:
 
     def __post_init__(self) -> None:
         self.jobs = collections.deque(make_jobs(self.plan.missing, self.executor.slots, self.most))
-        self.open = {one.digest for one in self.plan.missing}
         self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self.lock = threading.Lock()
         self.busy = 0
@@ -136,6 +136,8 @@ class Driver:
     def _again(self, job: Job, ended: set[str], attempts: int, wait: bool = False) -> None:
         """Puts back the runs of a job that have not ended: others have them, or a worker died."""
         left = tuple(one for one in job.members if one.digest not in ended)
+        for one in left:
+            self.events.put(Event(one.digest, "queued"))
         if left and not self.stopped.is_set():
             if wait:
                 self.stopped.wait(PATIENCE)

@@ -105,4 +105,3 @@ def calibrate(steps: int = 5) -> float:
     began = time.perf_counter()
     jax.block_until_ready(engine.advance(state, who, bounds[2], bounds[3]))
     return training(experiment) / (time.perf_counter() - began)
-

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from randpos.config import Experiment
-from randpos.errors import UserError
+from randpos.errors import StorageError, UserError
 from randpos.files import explained
 
 MOST = 100_000
@@ -29,8 +29,8 @@ class Grid:
     name: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Settings that all runs share."""
-    axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """Settings that are varied, each with its values; the last varies fastest."""
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that are varied, each with a list of values; the last varies fastest."""
 
     def expand(self, base: Mapping[str, Any] | None = None) -> list[Experiment]:
         """Returns the experiments, over a `base` of settings that the grid may override."""
@@ -54,6 +54,8 @@ def _build(settings: Mapping[str, Any]) -> Experiment:
         inner = tree
         for part in path:
             inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise UserError(f"{name} cannot be set: {part} is a value, not a table of fields.")
         inner[last] = value
     return Experiment.from_dict(tree)
 
@@ -86,6 +88,8 @@ def read_grid(path: Path) -> Grid:
     try:
         with explained(path):
             data = tomllib.loads(path.read_bytes().decode())
+    except StorageError:
+        raise
     except (ValueError, RecursionError) as error:  # of TOML or of UTF-8
         raise UserError(f"{path} is not valid TOML: {error}.") from error
     if extra := sorted(set(data) - {"fixed", "axes"}):

@@ -9,20 +9,25 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 
-from randpos.errors import StorageError
+from randpos.errors import StorageError, UserError
 from randpos.sweeps.work import Emit, Event, Job
+
+GRACE = 10.0
+"""Seconds that workers have to end."""
 
 
 class WorkerLostError(Exception):
     """A worker ended before its job did."""
 
 
+@runtime_checkable
 class Executor(Protocol):
     """Where jobs are done."""
 
@@ -53,7 +58,10 @@ def places() -> list[dict[str, str]]:
         cores = sorted(os.sched_getaffinity(0))
         return [{"RANDPOS_CORE": str(core), "JAX_PLATFORMS": "cpu"} for core in cores]
     visible = "TPU_VISIBLE_DEVICES" if backend == "tpu" else "CUDA_VISIBLE_DEVICES"
-    return [{visible: str(device.id)} for device in jax.local_devices()]
+    # Whoever gave this process some of the devices numbered them otherwise than JAX does.
+    names = [name for name in os.environ.get(visible, "").split(",") if name]
+    count = len(jax.local_devices())
+    return [{visible: name} for name in (names if len(names) == count else map(str, range(count)))]
 
 
 class Local:
@@ -101,25 +109,35 @@ class Local:
 
     def close(self) -> None:
         """Ends the workers."""
+        deadline = time.monotonic() + GRACE
         for worker in self.workers:
-            worker.close()
+            worker.dismiss()
+        for worker in self.workers:
+            worker.close(max(0.0, deadline - time.monotonic()))
 
 
 class Worker:
     """A process and the two pipes to it."""
 
     def __init__(self, place: dict[str, str]) -> None:
-        # Its own session: an interrupt at the terminal reaches the driver only, who passes it on.
-        self.errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "randpos.sweeps.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
-            text=True,
-            start_new_session=True,
-            env=os.environ | place,
-        )
+        try:
+            self.errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
+            # Its own session: an interrupt at the terminal reaches the driver only, who passes
+            # it on.
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "randpos.sweeps.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.errors,
+                text=True,
+                start_new_session=True,
+                env=os.environ | place,
+            )
+        except OSError as error:
+            raise UserError(
+                f"a worker process cannot be started: {error.strerror}; pass fewer --workers, or "
+                "raise the limits of this machine."
+            ) from error
 
     def do(self, order: dict[str, Any], emit: Emit) -> None:
         """Sends an order and follows it to its end."""
@@ -155,15 +173,20 @@ class Worker:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
 
-    def close(self) -> None:
-        """Closes the pipes, which ends the process."""
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
+    def dismiss(self) -> None:
+        """Says that there are no more orders, whereupon the process ends."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+
+    def close(self, seconds: float) -> None:
+        """Waits for the process to end, and kills it when that takes too long."""
         try:
-            self.process.wait(timeout=10)
+            self.process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        # Not before it has ended: a thread may be reading, and closing would wait for it.
+        assert self.process.stdout is not None
+        self.process.stdout.close()
         self.errors.close()

@@ -9,7 +9,6 @@ import polars as pl
 from randpos.config import Experiment
 from randpos.evaluation import lengths_to_test
 from randpos.records import Records, read_records
-from randpos.store import Store
 from randpos.sweeps.grid import groups
 from randpos.sweeps.work import Job
 
@@ -25,38 +24,41 @@ class Plan:
 
 
 def make_plan(experiments: Sequence[Experiment], store: Path, retry_failed: bool = False) -> Plan:
-    """Compares the experiments with a store.
-
-    Nothing is written, except that failures to be retried are forgiven.
-    """
+    """Compares the experiments with a store; nothing is written."""
     plan = Plan([], [], [])
     if not store.is_dir():
         return Plan([], [], list(experiments))
     records = read_records(store)
     status = dict(records.runs.select("run", "status").iter_rows())
     reasons = dict(records.runs.select("run", "reason").iter_rows())
-    tested = tested_lengths(records)
+    tested = fully_tested(experiments, records)
     for one in experiments:
-        run, way = one.digest, one.evaluation
-        state = status.get(run)
-        lengths = tested.get((run, way.batch, way.seed), set())
-        if state == "diverged" or (
-            state == "complete" and lengths.issuperset(lengths_to_test(one))
-        ):
+        run = one.digest
+        state, reason = status.get(run), reasons.get(run)
+        if state == "diverged" or (state == "complete" and one in tested):
             plan.done.append(one)
-        elif reasons.get(run) is not None and not retry_failed:
-            plan.failed.append((one, reasons[run]))
+        elif reason is not None and not retry_failed:
+            plan.failed.append((one, reason))
         else:
             plan.missing.append(one)
-            if reasons.get(run) is not None:
-                Store(store).run(one).forgive()
     return plan
 
 
-def tested_lengths(records: Records) -> dict[tuple[str, int, int], set[int]]:
-    """Returns the lengths at which each run was tested, by run, batch and seed of the test."""
-    table = records.accuracies.group_by("run", "batch", "seed").agg(pl.col("length"))
-    return {(run, batch, seed): set(lengths) for run, batch, seed, lengths in table.iter_rows()}
+def fully_tested(experiments: Iterable[Experiment], records: Records) -> set[Experiment]:
+    """Returns the experiments that were tested at every length that they ask for."""
+    alike: dict[tuple[int, int, int], list[Experiment]] = {}
+    for one in experiments:
+        asked = one.lengths.maximum, one.evaluation.stride, one.test_length
+        alike.setdefault(asked, []).append(one)
+    found = set()
+    for members in alike.values():
+        lengths = lengths_to_test(members[0])
+        table = records.accuracies.filter(pl.col("length").is_in(lengths))
+        counts = table.group_by("run", "batch", "seed").agg(pl.col("length").n_unique())
+        whole = set(counts.filter(length=len(lengths)).drop("length").iter_rows())
+        ways = ((one, (one.digest, one.evaluation.batch, one.evaluation.seed)) for one in members)
+        found.update(one for one, way in ways if way in whole)
+    return found
 
 
 def make_jobs(missing: Iterable[Experiment], slots: int, most: int | None = None) -> list[Job]:

@@ -1,8 +1,9 @@
 """A run's folder as bytes: how a run travels between machines that share no file system."""
 
+import shutil
 from pathlib import Path
 
-from randpos.files import TEMPORARY, write_atomic
+from randpos.files import TEMPORARY, explained, write_atomic
 
 Snapshot = dict[str, bytes]
 """The content of a run's files by their names relative to its folder."""
@@ -14,29 +15,39 @@ def take(folder: Path) -> Snapshot:
     """Reads a run's files while it may be written to.
 
     Files are read in the order that is the reverse of writing: whatever is read was complete when
-    what it relies on was read after it. A checkpoint that is removed meanwhile is left out.
+    what it relies on was read after it. A checkpoint that is removed meanwhile is left out whole.
     """
     found: Snapshot = {}
-    for path in reversed(in_order(folder)):
-        try:
-            found[str(path.relative_to(folder))] = path.read_bytes()
-        except FileNotFoundError:
-            continue
-    return found
+    with explained(folder):
+        for path in reversed(in_order(folder)):
+            try:
+                found[str(path.relative_to(folder))] = path.read_bytes()
+            except FileNotFoundError:
+                continue
+    return {name: data for name, data in found.items() if not _is_half(name, found)}
 
 
 def put(snapshot: Snapshot, folder: Path) -> None:
-    """Writes a snapshot, the results last, and removes checkpoints that it no longer has."""
+    """Writes a snapshot, the results last, and removes checkpoints that it no longer has.
+
+    What would end up outside of the run's folder is left out.
+    """
     known = {folder / name for name in snapshot}
     for name in sorted(snapshot, key=_rank):
         path = folder / name
-        if not path.resolve().is_relative_to(folder.resolve()):
-            continue  # it would leave the run's folder
-        if not path.is_file() or path.read_bytes() != snapshot[name]:
-            write_atomic(path, snapshot[name])
-    for path in (folder / "checkpoints").glob("step-*"):
-        if path not in known:
-            path.unlink(missing_ok=True)
+        with explained(path):
+            if not _is_inside(path, folder):
+                continue
+            if not path.is_file() or path.read_bytes() != snapshot[name]:
+                write_atomic(path, snapshot[name])
+    checkpoints = folder / "checkpoints"
+    with explained(checkpoints):
+        if "result.json" in snapshot and _is_inside(checkpoints, folder):
+            shutil.rmtree(checkpoints, ignore_errors=True)
+        elif any(path.parent == checkpoints for path in known):
+            for path in checkpoints.glob("step-*"):
+                if path not in known and _is_inside(path, folder):
+                    path.unlink(missing_ok=True)
 
 
 def in_order(folder: Path) -> list[Path]:
@@ -44,6 +55,16 @@ def in_order(folder: Path) -> list[Path]:
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     kept = [p for p in files if p.name not in LEFT and not p.name.startswith(TEMPORARY)]
     return sorted(kept, key=lambda path: _rank(str(path.relative_to(folder))))
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return path.resolve() != folder.resolve() and path.resolve().is_relative_to(folder.resolve())
+
+
+def _is_half(name: str, snapshot: Snapshot) -> bool:
+    """Tells whether a file is of a checkpoint whose other file is not there."""
+    both = [str(Path(name).with_suffix(suffix)) for suffix in (".safetensors", ".json")]
+    return name.startswith("checkpoints/step-") and not all(one in snapshot for one in both)
 
 
 def _rank(name: str) -> tuple[int, str]:

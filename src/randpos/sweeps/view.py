@@ -53,9 +53,9 @@ class SweepView:
         """Takes note of what happened to a run."""
         left = self.experiments[event.run].steps - event.step
         if event.state == "training" and event.step:
-            gained = self.steps_left[event.run] - left
-            if event.run in self.running:  # the first report after a resume is no speed
-                self.recent.append((time.monotonic(), gained))
+            before = self.running.get(event.run)
+            if before is not None and before.step:  # the first report after a resume is no speed
+                self.recent.append((time.monotonic(), event.step - before.step))
             self.steps_left[event.run] = left
         if event.state in ("training", "testing"):
             self.running[event.run] = event

@@ -8,13 +8,12 @@ from typing import Literal
 
 from randpos.config import Experiment
 from randpos.errors import StorageError, UserError
-from randpos.evaluation import Evaluator, lengths_to_test
-from randpos.results import read_accuracies
+from randpos.evaluation import Accuracy, Evaluator
 from randpos.runs import examine, train_members
 from randpos.store import BusyError, RunFolder, Store
 from randpos.trainer import Progress
 
-State = Literal["training", "testing", "done", "failed", "elsewhere"]
+State = Literal["training", "testing", "done", "failed", "elsewhere", "queued"]
 
 
 @dataclass(frozen=True)
@@ -62,31 +61,38 @@ class Claims:
 
 
 def claim(members: Sequence[Experiment], store: Path, emit: Emit) -> Claims:
-    """Takes every run that nobody else works on; the others are reported as `elsewhere`."""
+    """Takes every run that nobody else works on; the others are reported as `elsewhere`.
+
+    A run that another sweep has failed at meanwhile has failed for this one too.
+    """
     claims = Claims()
-    for one in members:
-        folder = Store(store).run(one)
-        try:
-            claims.stack.callback(folder.lock().release)
-        except BusyError:
-            emit(Event(one.digest, "elsewhere"))
-            continue
-        except BaseException:
-            claims.stack.close()
-            raise
-        claims.mine.append(one)
+    with contextlib.ExitStack() as stack:
+        for one in members:
+            folder = Store(store).run(one)
+            try:
+                lock = folder.lock()
+            except BusyError:
+                emit(Event(one.digest, "elsewhere"))
+                continue
+            stack.callback(lock.release)
+            if (reason := hindrance(one, folder)) is not None:
+                emit(Event(one.digest, "failed", reason=reason))
+            else:
+                claims.mine.append(one)
+        claims.stack = stack.pop_all()
     return claims
 
 
-def is_done(experiment: Experiment, folder: RunFolder) -> bool:
-    """Tells whether a run is trained and tested as its experiment asks, or has diverged."""
-    result = folder.result()
-    if result is None:
-        return False
-    if result["status"] == "diverged":
-        return True
-    tested = {accuracy.length for accuracy in read_accuracies(folder.path, experiment)}
-    return tested.issuperset(lengths_to_test(experiment))
+def hindrance(one: Experiment, folder: RunFolder) -> str | None:
+    """Says why a run cannot be worked on, if so: it failed, or its folder holds something else."""
+    try:
+        if (folder.path / "config.json").exists() and folder.experiment().digest != one.digest:
+            return f"{folder.path} does not hold the run that its name says."
+        return folder.failure()
+    except StorageError:
+        raise
+    except UserError as error:
+        return str(error)
 
 
 def perform(members: Sequence[Experiment], store: Path, emit: Emit, save_every: float) -> None:
@@ -115,9 +121,13 @@ def perform(members: Sequence[Experiment], store: Path, emit: Emit, save_every: 
         return
     evaluator = Evaluator(members[0])
     for one, folder in zip(members, folders, strict=True):
-        emit(Event(one.digest, "testing", one.steps))
+
+        def tell(_: Accuracy | None = None, one: Experiment = one) -> None:
+            emit(Event(one.digest, "testing", one.steps))
+
+        tell()
         try:
-            examine(folder, one, evaluator)
+            examine(folder, one, evaluator, tell)
         except StorageError:
             raise
         except Exception as error:

@@ -46,14 +46,20 @@ def main() -> int:
     os.dup2(2, 1)
 
     def tell(message: dict[str, Any]) -> None:
-        answers.write(json.dumps(message) + "\n")
-        answers.flush()
+        try:
+            answers.write(json.dumps(message) + "\n")
+            answers.flush()
+        except BrokenPipeError as error:
+            # The driver is gone, which is no fault of the run: it is saved, as if interrupted.
+            raise KeyboardInterrupt from error
 
     def interrupted(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough
+        for kind in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(kind, signal.SIG_IGN)  # once is enough
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, interrupted)
+    for kind in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(kind, interrupted)
     if core := os.environ.get("RANDPOS_CORE"):
         os.sched_setaffinity(0, {int(core)})  # before JAX counts the cores for its threads
     warnings.showwarning = lambda message, *_: tell({"warning": str(message)})
@@ -61,7 +67,7 @@ def main() -> int:
         enable_cache()
         for line in sys.stdin:
             serve(json.loads(line), tell)
-    except (KeyboardInterrupt, BrokenPipeError):
+    except KeyboardInterrupt:
         os._exit(0)  # whatever is buffered has no reader
     except UserError as error:
         tell({"refused": str(error)})

@@ -1,0 +1,124 @@
+"""What a sweep finds in a store, and how it cuts the rest into jobs."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from randpos import Evaluation
+from randpos.records import pack, read_records
+from randpos.sweeps.plan import make_jobs, make_plan
+from tests.experiments import tiny
+from tests.sweeps.synthetic import write_run
+
+RUNS = [tiny(seed=seed) for seed in range(8)]
+
+
+def seeds(runs) -> list[int]:
+    return [one.seed for one in runs]
+
+
+def files(folder) -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Seed 0 is tested, 1 diverged, 2 failed, 3 is under way, 4 trained, 5 half tested."""
+    write_run(tmp_path, RUNS[0])
+    write_run(tmp_path, RUNS[1], "diverged")
+    write_run(tmp_path, RUNS[2], "failed", reason="out of luck")
+    write_run(tmp_path, RUNS[3], "unfinished")
+    write_run(tmp_path, RUNS[4], lengths=[])
+    write_run(tmp_path, RUNS[5], lengths=[1, 2, 3])
+    return tmp_path
+
+
+def test_done_failed_and_missing_are_told_apart(store):
+    before = files(store)
+    plan = make_plan(RUNS, store)
+    assert seeds(plan.done) == [0, 1]
+    assert [(one.seed, why) for one, why in plan.failed] == [(2, "out of luck")]
+    assert seeds(plan.missing) == [3, 4, 5, 6, 7]
+    assert files(store) == before
+
+
+def test_failed_runs_are_missing_when_they_are_retried_and_nothing_is_written(store):
+    before = files(store)
+    plan = make_plan(RUNS, store, retry_failed=True)
+    assert seeds(plan.missing) == [2, 3, 4, 5, 6, 7]
+    assert plan.failed == []
+    assert files(store) == before
+
+
+def test_a_store_that_is_not_there_misses_everything(tmp_path):
+    assert make_plan(RUNS, tmp_path / "none").missing == RUNS
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "done"),
+    [
+        (Evaluation(stride=1, batch=16), True),
+        (Evaluation(stride=3, batch=16), True),
+        (Evaluation(stride=1, batch=17), False),
+        (Evaluation(stride=1, batch=16, seed=1), False),
+    ],
+)
+def test_a_run_is_done_when_it_was_tested_as_is_asked(tmp_path, asked, done):
+    write_run(tmp_path, RUNS[0])
+    one = dataclasses.replace(RUNS[0], evaluation=asked)
+    assert bool(make_plan([one], tmp_path).done) == done
+
+
+def test_a_denser_test_that_is_asked_for_later_is_missing(tmp_path):
+    coarse = dataclasses.replace(RUNS[0], evaluation=Evaluation(stride=5, batch=16))
+    write_run(tmp_path, coarse)
+    assert make_plan([coarse], tmp_path).done == [coarse]
+    assert make_plan([RUNS[0]], tmp_path).missing == [RUNS[0]]
+
+
+def test_what_is_packed_counts(store, tmp_path_factory):
+    packed = tmp_path_factory.mktemp("packed")
+    pack(read_records(store), packed)
+    assert make_plan(RUNS, packed) == make_plan(RUNS, store)
+
+
+def test_a_packed_run_that_is_trained_again_still_counts(tmp_path):
+    write_run(tmp_path / "old", RUNS[0])
+    pack(read_records(tmp_path / "old"), tmp_path / "new")
+    write_run(tmp_path / "new", RUNS[0], "unfinished")
+    assert make_plan([RUNS[0]], tmp_path / "new").done == [RUNS[0]]
+
+
+some_runs = st.lists(
+    st.builds(
+        tiny,
+        seed=st.integers(0, 9),
+        learning_rate=st.sampled_from([1e-3, 1e-2]),
+        task=st.sampled_from(["even_pairs", "reverse_string", "bucket_sort"]),
+    ),
+    unique=True,
+    max_size=30,
+)
+
+
+@given(some_runs, st.integers(1, 40), st.none() | st.integers(1, 8))
+def test_jobs_keep_all_workers_busy_and_do_every_run_once(runs, slots, most):
+    jobs = make_jobs(runs, slots, most)
+    done = [one for job in jobs for one in job.members]
+    assert sorted(done, key=repr) == sorted(runs, key=repr)
+    # As many jobs as there are workers, or else no job that could be shared.
+    assert len(jobs) >= slots or all(len(job.members) == 1 for job in jobs)
+    for job in jobs:
+        assert job.members
+        assert most is None or len(job.members) <= most
+        common = {dataclasses.replace(one, seed=0, learning_rate=1.0) for one in job.members}
+        assert len(common) == 1  # one program
+
+
+@given(some_runs)
+def test_with_more_groups_than_workers_groups_stay_whole(runs):
+    tasks = {one.task for one in runs}
+    assert len(make_jobs(runs, 1)) == len(tasks)
