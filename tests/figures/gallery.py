@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from randpos import TASKS, Evaluation, Experiment, PositionOptions, Schedule
 from randpos.analysis.activations import Activations, Layer
 from randpos.analysis.attention import Attention
-from randpos.combinations import PAPER_ROWS
+from randpos.combinations import PAPER_ROWS, combinations
 from randpos.evaluation import lengths_to_test
 from randpos.figures import attention, curves, efficiency_of_store, max_position, overview, pca
 from randpos.paper.published import published_value
@@ -34,6 +34,12 @@ def main_store() -> Records:
                     (run, falling(lengths_to_test(run), goal, TASKS[task].chance, rng), 1.0)
                 )
     return records(rows)
+
+
+def crowded_store() -> Records:
+    """Every encoding there is, on one task."""
+    runs = [dataclasses.replace(BASE, encoding=name) for name in combinations()]
+    return records((run, [(n, 0.5) for n in lengths_to_test(run)], 1.0) for run in runs)
 
 
 def sweep_store() -> Records:
@@ -99,6 +105,7 @@ DRAW: dict[str, Callable[[], Figure]] = {
     "two": lambda: curves(main_store(), ["reverse_string", "bucket_sort"]),
     "one": lambda: curves(main_store(), ["reverse_string"], statistic="mean"),
     "few": lambda: curves(main_store(), ["even_pairs", "reverse_string"], ["none", "rope"]),
+    "crowded": lambda: curves(crowded_store()),
     "efficiency": lambda: efficiency_of_store(efficiency_store()),
     "max-position": lambda: max_position(sweep_store()),
     "pca": lambda: pca(activations()),

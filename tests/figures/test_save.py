@@ -25,7 +25,7 @@ def test_the_same_data_give_the_same_bytes_whatever_the_user_has_set(tmp_path: P
     draws = (lambda: curves(main_store(), ["reverse_string"]), lambda: pca(activations()))
     for number, draw in enumerate(draws):
         first = [path.read_bytes() for path in save(draw(), tmp_path / f"a{number}")]
-        with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9, "savefig.dpi": 20}):
+        with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "savefig.dpi": 20}):
             second = [path.read_bytes() for path in save(draw(), tmp_path / f"b{number}")]
         assert first == second
         assert len(set(first)) == len(FORMATS)

@@ -1,5 +1,6 @@
 """Accuracy over training time: short sequences with randomized positions against long ones."""
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -28,8 +29,10 @@ def efficiency(found: Efficiency) -> Figure:
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.axhline(THRESHOLD, color="black", linestyle=":", linewidth=0.8, gid="threshold")
-    lowest = min(curve[:, 1].min() for one in (found.short, found.long) for curve in one[-2:])
-    axes.set_ylim(min(0.4, lowest - 0.05), 1.03)
+    shown = np.concatenate(
+        [c for one in (found.short, found.long) for c in (one.training, one.test)]
+    )
+    axes.set_ylim(min(0.4, shown[:, 1].min() - 0.05), 1.03)
     for one in (found.long, found.short):
         _draw(axes, one)
     axes.yaxis.set_major_formatter(percent)
