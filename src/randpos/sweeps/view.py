@@ -34,7 +34,10 @@ class SweepView:
         self.total = self.done + self.failed + len(missing)
         self.reasons: list[str] = []
         self.steps_left = {one.digest: one.steps for one in missing}
-        self.recent: collections.deque[tuple[float, int]] = collections.deque()
+        self.told: dict[str, float] = {}
+        """When each running run last reported steps."""
+        self.recent: collections.deque[tuple[float, float, int]] = collections.deque()
+        """Reports: when, when the one before was, and the steps between them."""
         self.last = time.monotonic()
         self.live = Live(console=console, auto_refresh=False, transient=False)
 
@@ -55,7 +58,9 @@ class SweepView:
         if event.state == "training" and event.step:
             before = self.running.get(event.run)
             if before is not None and before.step:  # the first report after a resume is no speed
-                self.recent.append((time.monotonic(), event.step - before.step))
+                since, gained = self.told[event.run], event.step - before.step
+                self.recent.append((time.monotonic(), since, gained))
+            self.told[event.run] = time.monotonic()
             self.steps_left[event.run] = left
         if event.state in ("training", "testing"):
             self.running[event.run] = event
@@ -93,9 +98,10 @@ class SweepView:
         now = time.monotonic()
         while self.recent and now - self.recent[0][0] > WINDOW:
             self.recent.popleft()
-        if len(self.recent) < 2:
+        if not self.recent:
             return 0.0
-        return sum(steps for _, steps in self.recent) / max(1.0, now - self.recent[0][0])
+        began = min(since for _, since, _ in self.recent)
+        return sum(steps for *_, steps in self.recent) / max(1.0, now - began)
 
     def summary(self) -> str:
         """One line on all of it."""
@@ -120,8 +126,9 @@ class SweepView:
                 event.state if event.state == "testing" else f"loss {event.loss:.4f}",
                 "" if event.state == "testing" else f"{100 * event.accuracy:.1f} %",
             )
-        bar = ProgressBar(total=self.total, completed=self.done + self.failed, width=60)
-        return Group(self.summary(), bar, table, *_failures(self.reasons))
+        line = Table.grid()  # a bar alone does not end its line
+        line.add_row(ProgressBar(total=self.total, completed=self.done + self.failed, width=60))
+        return Group(self.summary(), line, table, *_failures(self.reasons))
 
 
 def _failures(reasons: list[str]) -> Iterable[str]:

@@ -1,0 +1,213 @@
+"""The driver, with an executor in this process that does as it is told."""
+
+import collections
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from randpos import Experiment
+from randpos.errors import StorageError
+from randpos.store import Store
+from randpos.sweeps import driver as module
+from randpos.sweeps.driver import ATTEMPTS, Driver
+from randpos.sweeps.local import WorkerLostError
+from randpos.sweeps.plan import Plan
+from randpos.sweeps.work import Emit, Event, Job
+from tests.experiments import tiny
+
+RUNS = [tiny(seed=seed) for seed in range(6)]
+Deed = Callable[[Experiment, Emit, int], None]
+
+
+class Fake:
+    """Does to each run of a job what it is told, given how often the run was tried before."""
+
+    def __init__(self, deed: Deed, slots: int = 2) -> None:
+        self.deed, self.slots = deed, slots
+        self.tried: collections.Counter[int] = collections.Counter()
+        self.jobs: list[tuple[int, ...]] = []
+        self.stopped = self.closed = 0
+        self.lock = threading.Lock()
+
+    def run(self, job: Job, emit: Emit) -> None:
+        with self.lock:
+            self.jobs.append(tuple(one.seed for one in job.members))
+        for one in job.members:
+            with self.lock:
+                self.tried[one.seed] += 1
+            self.deed(one, emit, self.tried[one.seed])
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Witness:
+    """Sees everything."""
+
+    def __init__(self) -> None:
+        self.seen: dict[int, list[str]] = collections.defaultdict(list)
+        self.seeds = {one.digest: one.seed for one in RUNS}
+
+    def __call__(self, event: Event) -> None:
+        self.seen[self.seeds[event.run]].append(event.state)
+
+    def tick(self) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 0.01)
+
+
+def sweep(tmp_path, deed: Deed, most: int | None = None, runs=RUNS, slots: int = 2):
+    fake = Fake(deed, slots)
+    driver = Driver(Plan([], [], list(runs)), tmp_path, fake, Witness(), most)
+    return driver, fake
+
+
+def finish(one: Experiment, emit: Emit, _: int = 0) -> None:
+    emit(Event(one.digest, "done", one.steps))
+
+
+@pytest.mark.parametrize("slots", [1, 2, 5])
+@pytest.mark.parametrize("most", [None, 1, 4])
+def test_every_run_is_done_once(tmp_path, slots, most):
+    driver, fake = sweep(tmp_path, finish, most, slots=slots)
+    driver.run()
+    assert fake.tried == dict.fromkeys(range(6), 1)
+    assert driver.failures == {}
+    assert fake.closed == 1
+    assert dict(driver.view.seen) == {seed: ["done"] for seed in range(6)}  # type: ignore
+
+
+def test_nothing_to_do_ends_at_once(tmp_path):
+    driver, fake = sweep(tmp_path, finish, runs=[])
+    driver.run()
+    assert fake.jobs == []
+    assert fake.closed == 1
+
+
+@pytest.mark.parametrize("deaths", range(ATTEMPTS))
+def test_a_run_whose_worker_dies_is_tried_again(tmp_path, deaths):
+    def die(one: Experiment, emit: Emit, attempt: int) -> None:
+        if one.seed == 3 and attempt <= deaths:
+            raise WorkerLostError("it was killed")
+        finish(one, emit)
+
+    driver, fake = sweep(tmp_path, die, most=1)
+    driver.run()
+    assert fake.tried[3] == deaths + 1
+    assert driver.failures == {}
+    assert not (tmp_path / RUNS[3].digest).exists()
+
+
+def test_a_run_whose_workers_keep_dying_fails_with_the_reason_and_the_others_do_not(tmp_path):
+    def die(one: Experiment, emit: Emit, _: int) -> None:
+        if one.seed == 3:
+            raise WorkerLostError("it was killed")
+        finish(one, emit)
+
+    driver, fake = sweep(tmp_path, die, most=1)
+    driver.run()
+    assert fake.tried == {0: 1, 1: 1, 2: 1, 3: ATTEMPTS, 4: 1, 5: 1}
+    assert driver.failures == {RUNS[3].digest: "it was killed, 3 times"}
+    assert Store(tmp_path).run(RUNS[3]).failure() == "it was killed, 3 times"
+    assert [path.name for path in tmp_path.iterdir()] == [RUNS[3].digest]
+
+
+def test_of_a_job_whose_workers_keep_dying_only_the_run_to_blame_fails(tmp_path):
+    def die(one: Experiment, emit: Emit, _: int) -> None:
+        if one.seed == 3:
+            raise WorkerLostError("it was killed")
+        finish(one, emit)
+
+    driver, fake = sweep(tmp_path, die, slots=1)
+    driver.run()
+    assert list(driver.failures) == [RUNS[3].digest]
+    # As one job until three workers died over what was left of it, then each alone.
+    rest = [(0, 1, 2, 3, 4, 5), (3, 4, 5), (3, 4, 5), (3,), (4,), (5,), (3,), (3,)]
+    assert fake.jobs == rest
+    assert all(fake.tried[seed] == 1 for seed in (0, 1, 2))
+
+
+def test_runs_that_another_sweep_works_on_are_asked_for_again(tmp_path):
+    def shared(one: Experiment, emit: Emit, attempt: int) -> None:
+        if one.seed in (1, 4) and attempt < 4:
+            emit(Event(one.digest, "elsewhere"))
+        else:
+            finish(one, emit)
+
+    driver, fake = sweep(tmp_path, shared)
+    driver.run()
+    assert fake.tried == {0: 1, 1: 4, 2: 1, 3: 1, 4: 4, 5: 1}
+    assert driver.failures == {}
+
+
+def test_a_failed_run_stops_nothing_and_is_told(tmp_path):
+    def fail(one: Experiment, emit: Emit, _: int) -> None:
+        if one.seed % 2:
+            emit(Event(one.digest, "failed", reason=f"seed {one.seed} is odd"))
+        else:
+            finish(one, emit)
+
+    driver, fake = sweep(tmp_path, fail)
+    driver.run()
+    odd = [one for one in RUNS if one.seed % 2]
+    assert driver.failures == {one.digest: f"seed {one.seed} is odd" for one in odd}
+    assert fake.tried == dict.fromkeys(range(6), 1)
+
+
+@pytest.mark.parametrize("kind", [StorageError, ZeroDivisionError])
+def test_a_store_that_refuses_stops_the_sweep(tmp_path, kind):
+    def refuse(one: Experiment, emit: Emit, _: int) -> None:
+        if one.seed == 2:
+            raise kind("the disk is full.")
+        finish(one, emit)
+
+    driver, fake = sweep(tmp_path, refuse, most=1, slots=1)
+    with pytest.raises(kind, match="the disk is full"):
+        driver.run()
+    assert fake.jobs == [(0,), (1,), (2,)]
+    assert (fake.stopped, fake.closed) == (1, 1)
+
+
+def test_a_failure_that_cannot_be_written_stops_the_sweep(tmp_path):
+    def die(one: Experiment, emit: Emit, _: int) -> None:
+        raise WorkerLostError("it was killed")
+
+    (tmp_path / "file").write_text("")
+    driver, fake = sweep(tmp_path / "file", die, runs=RUNS[:1])
+    with pytest.raises(StorageError, match="cannot be used: Not a directory"):
+        driver.run()
+    assert fake.closed == 1
+
+
+def test_an_interrupt_asks_the_workers_to_stop_and_waits_for_them(tmp_path):
+    at_work, told = threading.Event(), threading.Event()
+
+    def wait(one: Experiment, emit: Emit, _: int) -> None:
+        at_work.set()
+        assert told.wait(30)
+        raise WorkerLostError("it ended as it was asked to")
+
+    driver, fake = sweep(tmp_path, wait, most=1)
+
+    class Interrupting(Witness):
+        def tick(self) -> None:
+            if at_work.is_set() and not told.is_set():
+                raise KeyboardInterrupt
+
+    fake.stop = told.set  # type: ignore[method-assign]
+    driver.view = Interrupting()
+    with pytest.raises(KeyboardInterrupt):
+        driver.run()
+    assert fake.closed == 1
+    # The deaths were asked for: no run is blamed, and none is begun any more.
+    assert driver.failures == {}
+    assert len(fake.jobs) <= 2
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,112 @@
+"""What the view of a sweep says."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from randpos.sweeps import view as module
+from randpos.sweeps.plan import Plan
+from randpos.sweeps.view import SweepView, duration
+from randpos.sweeps.work import Event
+from tests.experiments import tiny
+
+RUNS = [tiny(seed=seed, steps=1000) for seed in range(5)]
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def view(terminal: bool = False) -> SweepView:
+    console = Console(file=io.StringIO(), force_terminal=terminal, width=120)
+    return SweepView(Plan([tiny(seed=9)], [(tiny(seed=8), "why")], RUNS), console)
+
+
+def said(one: SweepView) -> str:
+    assert isinstance(one.console.file, io.StringIO)
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", one.console.file.getvalue())
+
+
+def test_the_summary_counts_every_run_once(clock):
+    one = view()
+    assert one.summary().startswith("1/7 done, 0 running, 1 failed, 5 queued")
+    one(Event(RUNS[0].digest, "training", 100))
+    one(Event(RUNS[1].digest, "training", 100))
+    one(Event(RUNS[2].digest, "elsewhere"))
+    assert one.summary().startswith("1/7 done, 2 running, 1 failed, 3 queued")
+    one(Event(RUNS[0].digest, "testing", 1000))
+    one(Event(RUNS[0].digest, "done", 1000))
+    one(Event(RUNS[1].digest, "failed", reason="no luck"))
+    assert one.summary().startswith("2/7 done, 0 running, 2 failed, 3 queued")
+
+
+def test_a_run_whose_worker_died_is_queued_again(clock):
+    one = view()
+    one(Event(RUNS[0].digest, "training", 100))
+    one(Event(RUNS[0].digest, "queued"))
+    assert one.summary().startswith("1/7 done, 0 running, 1 failed, 5 queued")
+
+
+def test_speed_is_steps_over_time_and_tells_the_time_left(clock):
+    one = view()
+    for i in range(11):
+        clock.now = float(i)
+        one(Event(RUNS[0].digest, "training", 20 * i))
+        one(Event(RUNS[1].digest, "training", 40 * i))
+    # The first reports are no speed; from the second on they add up to 60 steps a second.
+    assert one.speed == pytest.approx(60 * 9 / 9)
+    left = 5 * 1000 - 200 - 400
+    assert one.summary().endswith(f"60.0 steps/s  {duration(left / 60)} left")
+
+
+def test_steps_of_an_earlier_sitting_are_no_speed(clock):
+    one = view()
+    one(Event(RUNS[0].digest, "training"))  # it begins, and resumes at step 900
+    for i, step in enumerate((920, 940, 960), start=1):
+        clock.now = float(i)
+        one(Event(RUNS[0].digest, "training", step))
+    assert one.speed == pytest.approx(20.0)
+
+
+def test_a_failure_shows_its_reason_as_it_is(clock):
+    one = view()
+    one(Event(RUNS[0].digest, "failed", reason="[Errno 28] no [bold]space[/x]"))
+    assert "seed 0 rate 0.01: [Errno 28] no [bold]space[/x]" in said(one)
+
+
+def test_a_terminal_shows_runs_bars_and_failures(clock):
+    one = view(terminal=True)
+    with one:
+        one(Event(RUNS[0].digest, "training", 500, 0.25, 0.75))
+        one(Event(RUNS[1].digest, "testing", 1000))
+        one(Event(RUNS[2].digest, "failed", reason="no [bold]luck[/x]"))
+        clock.now = 1.0
+        one.tick()
+    text = said(one)
+    for part in ("500/1,000", "loss 0.2500", "75.0 %", "testing", "no [bold]luck[/x]", "1/7 done"):
+        assert part in text
+
+
+def test_elsewhere_a_line_now_and_then(clock):
+    one = view()
+    with one:
+        for second in range(100):
+            clock.now = float(second)
+            one.tick()
+    lines = said(one).splitlines()
+    assert len(lines) == 100 // 31 + 1
+    assert all("1/7 done" in line for line in lines)
