@@ -1,0 +1,62 @@
+"""The findings say in words what the tables say in numbers."""
+
+from pathlib import Path
+
+import pytest
+
+from randpos.cli import main
+from randpos.records import pack
+from randpos.report.findings import findings, verdicts
+from randpos.report.tables import make_table
+from tests.report.stores import paper_records, run, scored
+
+
+def words(*scores: tuple[str, str, float]) -> str:
+    store = scored([(run(task, encoding), score) for task, encoding, score in scores])
+    return "\n".join(verdicts(make_table(store, "table1")))
+
+
+@pytest.mark.parametrize(
+    ("task", "plain", "randomized", "verdict"),
+    [
+        # The paper: 54.0 and 100.0.
+        ("missing_duplicate", 0.5, 0.7, "agrees in sign"),
+        ("missing_duplicate", 0.7, 0.5, "opposite sign"),
+        ("missing_duplicate", 0.5, 0.54, "no clear difference at our budget"),
+        # The paper: 51.8 and 52.2.
+        ("parity_check", 0.5, 0.52, "no clear difference in either"),
+        ("parity_check", 0.5, 0.6, "clear here, not in the paper"),
+    ],
+)
+def test_a_difference_is_judged_by_its_sign_and_the_paper_s(task, plain, randomized, verdict):
+    text = words((task, "relative", plain), (task, "randomized-relative", randomized))
+    assert f"**1** {verdict}" in text
+    assert f"| {100 * (randomized - plain):+.1f} |" in text
+
+
+def test_one_half_of_a_pair_says_nothing():
+    assert words(("missing_duplicate", "relative", 0.5)).startswith("No randomized encoding")
+
+
+def test_the_paper_agrees_with_itself():
+    text = findings(paper_records(), Path("store"))
+    assert "opposite" not in text
+    assert "at our budget**" not in text
+    for title in ("Scores of all encodings", "Without sorting", "Geometric attention"):
+        assert f"## {title}" in text
+
+
+def test_what_was_not_run_has_no_section():
+    text = findings(scored([(run("even_pairs", "rope"), 0.5)]), Path("store"))
+    assert "## Geometric attention" not in text
+    assert "nothing here is at the paper's budget" in text
+
+
+def test_the_command_writes_markdown_or_a_page(tmp_path, capsys):
+    pack(scored([(run("even_pairs", "rope"), 0.5)]), tmp_path / "store")
+    for name in ("found.md", "found.html"):
+        out = tmp_path / name
+        assert main(["report", str(tmp_path / "store"), "--out", str(out), "--no-figures"]) == 0
+        assert out.read_text().startswith("# What we found" if name.endswith("md") else "<!")
+    assert main(["report", str(tmp_path / "nothing")]) == 2
+    assert "there is no such folder" in capsys.readouterr().err
