@@ -9,7 +9,7 @@ from randpos.paper import PLAIN, RANDOMIZED, claim, published
 from randpos.report import Budget, make_table, table_names
 from randpos.report.table import Table
 from randpos.tasks import TASKS
-from tests.report.stores import paper_table, run, scored
+from tests.report.stores import accuracies_of, paper_table, records, run, scored
 
 BOLD = {
     "even_pairs": {"randomized-sincos", "randomized-relative", "randomized-rope"},
@@ -198,8 +198,8 @@ def test_encodings_and_tasks_of_ones_own_get_columns_and_rows() -> None:
 
 
 def test_diverged_runs_are_mentioned() -> None:
-    bad = (run("even_pairs", "none", 1, status="diverged"), 0.9)
-    made = make_table(scored([(run("even_pairs", "none"), 0.5), bad]), "table1")
+    good, bad = run("even_pairs", "none"), run("even_pairs", "none", 1, status="diverged")
+    made = make_table(records([good, bad], accuracies_of(good, 0.5)), "table1")
     assert "1 run diverged and is not counted." in made.notes
     assert texts(made)["even_pairs", "none"] == "50.0"
 

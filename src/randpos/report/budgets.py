@@ -8,6 +8,7 @@ from randpos.config import Experiment
 from randpos.report.scores import BUDGET
 
 PAPER = Experiment()
+TRAINING = ["variant", "training_length", "steps", "batch"]
 
 
 class Budget(NamedTuple):
@@ -33,6 +34,12 @@ class Budget(NamedTuple):
         words = f"{self.steps:,} steps of {self.batch:,} examples, N={self.training_length:,}, "
         words += f"{tested} M={self.test_length:,}"
         return f"{words}; {self.variant}" if self.variant else words
+
+
+PAPERS = Budget(
+    "", PAPER.lengths.maximum, PAPER.test_length, PAPER.steps, PAPER.batch, PAPER.evaluation.batch
+)
+"""What the paper's tables are at."""
 
 
 def usual(scored: pl.DataFrame) -> pl.DataFrame:
@@ -65,3 +72,56 @@ def within(scored: pl.DataFrame, budget: Budget | None) -> pl.DataFrame:
     if budget is None:
         return scored.clear()
     return scored.filter(*(pl.col(name) == value for name, value in budget._asdict().items()))
+
+
+def choose(
+    scored: pl.DataFrame, relevant: pl.DataFrame, budget: Budget | None
+) -> tuple[pl.DataFrame, list[str]]:
+    """Returns the relevant runs of one budget, and the notes that say what they are.
+
+    Args:
+        scored: All runs.
+        relevant: Those that the table could show.
+        budget: The budget asked for; None for the largest.
+    """
+    budget = budget or next(iter(budgets(relevant)), None)
+    if budget is None:
+        return relevant.clear(), ["No complete run."]
+    chosen = within(relevant, budget)
+    counted = chosen.filter(pl.col("status") == "complete")
+    words = [f"Budget: {budget.text}"]
+    drawn = counted["maximum"].drop_nulls().unique().sort()
+    if len(drawn):
+        words.append("L=" + ", ".join(str(maximum) for maximum in drawn))
+    seeds, rates = counted["seed"].n_unique(), counted["learning_rate"].n_unique()
+    words.append(f"{count(seeds, 'seed')} × {count(rates, 'rate')} at most")
+    notes = ["; ".join(words) + "."]
+    if budget != PAPERS:
+        notes.append(f"The paper's: {PAPERS.text}; L=2048; 10 seeds × 3 rates.")
+    lengths = counted["lengths"].drop_nulls()
+    unseen = budget.test_length - budget.training_length
+    if len(lengths) and lengths.min() != unseen:
+        least = f"{lengths.min()} of the {unseen} lengths"
+        notes.append(f"At least {least} were tested, the others interpolated.")
+    # A run that diverged was not tested, so only its training tells whether it belongs here.
+    alike = (pl.col(name) == getattr(budget, name) for name in TRAINING)
+    diverged = relevant.filter(pl.col("status") == "diverged", *alike).height
+    if diverged:
+        notes.append(f"{count(diverged, 'run')} diverged and {_is(diverged)} not counted.")
+    others = scored.filter(pl.col("status") == "complete").height - counted.height
+    if others:
+        notes.append(f"{count(others, 'complete run')} of other encodings or settings left out.")
+    return chosen, notes
+
+
+def count(number: int, thing: str) -> str:
+    """Writes a number of things.
+
+    >>> count(1, "seed"), count(2000, "run")
+    ('1 seed', '2,000 runs')
+    """
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"

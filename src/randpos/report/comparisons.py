@@ -3,8 +3,8 @@
 import polars as pl
 
 from randpos.paper import PLAIN, RANDOMIZED, gains
-from randpos.report.budgets import Budget, usual
-from randpos.report.encodings import SCORE, best_value, choose, from_paper, pair, task_rows, values
+from randpos.report.budgets import Budget, choose, usual
+from randpos.report.encodings import SCORE, best_value, from_paper, pair, task_rows, values
 from randpos.report.labels import encoding_columns, encoding_label
 from randpos.report.scores import cells
 from randpos.report.statistics import BEST, bootstrap, by_seed, compare

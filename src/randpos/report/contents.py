@@ -7,7 +7,7 @@ import polars as pl
 
 from randpos import __version__
 from randpos.records import Records
-from randpos.report.budgets import Budget, budgets, usual, within
+from randpos.report.budgets import TRAINING, Budget, budgets, usual, within
 from randpos.report.curves import COARSE, best_curves, learning_curve, over_length, styles
 from randpos.report.encodings import OWN_TABLE
 from randpos.report.formats import HEADINGS, legend
@@ -52,8 +52,7 @@ def summary(records: Records, scored: pl.DataFrame) -> dict[str, Any]:
 
 def overview(records: Records, scored: pl.DataFrame) -> dict[str, Any]:
     """Returns what was run on what."""
-    keys = ["variant", "training_length", "steps", "batch"]
-    what = scored.group_by(keys).agg(
+    what = scored.group_by(TRAINING).agg(
         runs=pl.len(),
         complete=(pl.col("status") == "complete").sum(),
         tasks=pl.col("task").n_unique(),
@@ -62,7 +61,7 @@ def overview(records: Records, scored: pl.DataFrame) -> dict[str, Any]:
         rates=pl.col("learning_rate").n_unique(),
         hours=pl.col("hours").sum(),
     )
-    what = what.sort("steps", "runs", *keys, descending=[True, True, *[False] * 4])
+    what = what.sort("steps", "runs", *TRAINING, descending=[True, True, *[False] * 4])
     return {
         "runs": scored.height,
         "status": dict(scored["status"].value_counts(sort=True).iter_rows()),

@@ -7,7 +7,7 @@ import polars as pl
 
 from randpos.combinations import PAPER_ROWS
 from randpos.paper import PLAIN, RANDOMIZED, published
-from randpos.report.budgets import PAPER, Budget, budgets, usual, within
+from randpos.report.budgets import PAPER, Budget, choose, count, usual
 from randpos.report.labels import encoding_columns, encoding_label, task_order, task_row
 from randpos.report.scores import cells
 from randpos.report.table import Cell, Column, Row, Table, Value
@@ -20,56 +20,12 @@ OWN_TABLE = [name for name in PAPER_ROWS if name not in (*PLAIN, *RANDOMIZED)]
 Data = dict[str, Any]
 
 
-def choose(
-    scored: pl.DataFrame, relevant: pl.DataFrame, budget: Budget | None
-) -> tuple[pl.DataFrame, list[str]]:
-    """Returns the relevant runs of one budget, and the notes that say what they are.
-
-    Args:
-        scored: All runs.
-        relevant: Those that the table could show.
-        budget: The budget asked for; None for the largest.
-    """
-    budget = budget or next(iter(budgets(relevant)), None)
-    if budget is None:
-        return relevant.clear(), ["No complete run."]
-    chosen = within(relevant, budget)
-    counted = chosen.filter(pl.col("status") == "complete")
-    words = [f"Budget: {budget.text}"]
-    drawn = counted["maximum"].drop_nulls().unique().sort()
-    if len(drawn):
-        words.append("L=" + ", ".join(str(maximum) for maximum in drawn))
-    seeds, rates = counted["seed"].n_unique(), counted["learning_rate"].n_unique()
-    words.append(f"{_count(seeds, 'seed')} × {_count(rates, 'rate')} at most")
-    notes = ["; ".join(words) + "."]
-    lengths = counted["lengths"].drop_nulls()
-    unseen = budget.test_length - budget.training_length
-    if len(lengths) and lengths.min() != unseen:
-        least = f"{lengths.min()} of the {unseen} lengths"
-        notes.append(f"At least {least} were tested, the others interpolated.")
-    diverged = chosen.filter(pl.col("status") == "diverged").height
-    if diverged:
-        notes.append(f"{_count(diverged, 'run')} diverged and {_is(diverged)} not counted.")
-    others = scored.filter(pl.col("status") == "complete").height - counted.height
-    if others:
-        notes.append(f"{_count(others, 'complete run')} of other encodings or settings left out.")
-    return chosen, notes
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
 def best_value(cell: Data) -> Value | None:
     """The maximum over seeds and rates, in percent."""
     if cell["best"] is None:
         return None
-    over = f"best of {_count(cell['runs'], 'run')} ({_count(cell['seeds'], 'seed')} × "
-    over += f"{_count(cell['rates'], 'rate')}): seed {cell['best_seed']}, rate "
+    over = f"best of {count(cell['runs'], 'run')} ({count(cell['seeds'], 'seed')} × "
+    over += f"{count(cell['rates'], 'rate')}): seed {cell['best_seed']}, rate "
     over += f"{cell['best_rate']:g}"
     if cell["in_domain"] is not None:
         over += f"; in-domain {100 * cell['in_domain']:.1f}"
@@ -80,7 +36,7 @@ def mean_value(cell: Data) -> Value | None:
     """Mean and sd over the seeds of the best rate, in percent."""
     if cell["mean"] is None:
         return None
-    over = f"{_count(cell['rate_seeds'], 'seed')} at rate {cell['rate']:g}"
+    over = f"{count(cell['rate_seeds'], 'seed')} at rate {cell['rate']:g}"
     sd = None if cell["sd"] is None else 100 * cell["sd"]
     return Value(100 * cell["mean"], sd, detail=over)
 
@@ -161,7 +117,7 @@ def running_times(scored: pl.DataFrame, budget: Budget | None = None, *, scaled:
     def read(cell: Data) -> Value | None:
         if not cell["timed"]:
             return None
-        return Value(cell[kind], cell[f"{kind}_sd"], detail=_count(cell["timed"], "run"))
+        return Value(cell[kind], cell[f"{kind}_sd"], detail=count(cell["timed"], "run"))
 
     title = "Table 2. Hours per run, as measured, at the budget of this store"
     notes = ["Members of an ensemble share its time equally; testing is not part of it."]

@@ -3,8 +3,8 @@
 import polars as pl
 
 from randpos.paper import claim
-from randpos.report.budgets import PAPER, Budget
-from randpos.report.encodings import SCORE, best_value, choose
+from randpos.report.budgets import PAPER, Budget, choose
+from randpos.report.encodings import SCORE, best_value
 from randpos.report.labels import encoding_label, encoding_order, task_order, task_row
 from randpos.report.scores import cells
 from randpos.report.table import Cell, Column, Row, Table, Value

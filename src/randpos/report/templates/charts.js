@@ -67,6 +67,7 @@ function lineChart(place, points, { x, y, domain, digits }) {
   spec.datasets = { line: points.filter((point) => point.y !== null) };
   for (const layer of spec.layer) {
     layer.encoding.x.title = x;
+    layer.encoding.x.axis = { format: "~s" };
     layer.encoding.y.title = y;
     if (domain) layer.encoding.y.scale = { domain };
   }

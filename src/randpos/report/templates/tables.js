@@ -15,7 +15,7 @@ function makeTable(place, variants) {
     if (!table.views.includes(state.view)) state.view = "ours";
     // Drawing anew must not take the focus from whoever sorts with the keyboard.
     const focus = place.contains(document.activeElement) ? document.activeElement.id : "";
-    place.replaceChildren(toggle(table), scroll(table), notes(table));
+    place.replaceChildren(toggle(table), scroll(table), table.rows.length ? notes(table) : "");
     if (focus && byId(focus)) byId(focus).focus();
   }
 
