@@ -163,10 +163,11 @@ def test_a_damaged_run_is_left_out_and_named(store, name, content):
 
 
 def test_huge_steps_are_left_out_even_under_their_true_name(store):
-    one = dataclasses.replace(tiny(), steps=10**30)
+    one = tiny()
+    object.__setattr__(one, "steps", 10**30)
     folder = Store(store).run(one)
     folder.create(one)
-    with pytest.warns(UserWarning, match=f"{one.digest} is damaged: steps=1000"):
+    with pytest.warns(UserWarning, match=f"{one.digest}.*steps=1000"):
         assert len(read_records(store).runs) == 6
 
 

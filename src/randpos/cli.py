@@ -20,7 +20,7 @@ from randpos.commands.sweeping import Sweep
 from randpos.commands.training import Evaluate, Train
 from randpos.compilation import enable_cache
 from randpos.config import PRESETS, preset
-from randpos.errors import UserError, unknown
+from randpos.errors import UserError, plain, unknown
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "train": Train,
@@ -114,7 +114,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # A batch system that takes the machine back asks so: it is obeyed as an interrupt is.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    warnings.showwarning = lambda message, *_: print(f"randpos: {message}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_: print(
+        f"randpos: {plain(str(message))}", file=sys.stderr
+    )
     try:
         enable_cache()
         parse(arguments)()

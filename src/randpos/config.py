@@ -14,13 +14,16 @@ from jaxtyping import Array, Key, PyTree
 
 from randpos.combinations import Combination, get_combination
 from randpos.encodings import Encoding, Shape
-from randpos.errors import UserError, unknown
+from randpos.errors import UserError, check_count, quoted, unknown
 from randpos.lengths import Schedule
 from randpos.model import Architecture, Encoder
 from randpos.positions import Draw, Randomized, Reading, Scheme, check_maximum
 from randpos.sequences import total_length, vocabulary
 from randpos.tasks import get_task
 from randpos.tasks.base import Task
+
+LONGEST = 10**6
+"""The longest length that a model may be tested at: far beyond what attention can do."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,7 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         for name in ("stride", "batch"):
-            if getattr(self, name) < 1:
-                raise UserError(f"evaluation.{name}={getattr(self, name)} must be at least 1.")
+            check_count(f"evaluation.{name}", getattr(self, name))
         _check_seed("evaluation.seed", self.seed)
 
 
@@ -85,9 +87,9 @@ class Experiment:
         # A rate written as 1 is the rate 1.0, and the same run.
         object.__setattr__(self, "learning_rate", float(self.learning_rate))
         object.__setattr__(self, "clip", float(self.clip))
-        for name in ("steps", "batch", "test_length"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)} must be at least 1.")
+        check_count("steps", self.steps)
+        check_count("batch", self.batch)
+        check_count("test_length", self.test_length, LONGEST)
         for name in ("learning_rate", "clip"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
@@ -186,26 +188,27 @@ def _check_encoding(encoding: type[Encoding], shape: Shape) -> None:
 
 def _check_seed(name: str, seed: int) -> None:
     if not 0 <= seed < 2**32:
-        raise UserError(f"{name}={seed} must lie between 0 and 2^32 - 1.")
+        raise UserError(f"{name}={quoted(seed)} must lie between 0 and 2^32 - 1.")
 
 
 def _read(kind: type, data: Any, where: str) -> Any:
     """Builds a dataclass from plain data, checking names and types on the way."""
     if not isinstance(data, dict):
-        raise UserError(f"{where} must be a table of fields, not {data!r}.")
+        raise UserError(f"{where} must be a table of fields, not {quoted(data)}.")
     fields = {f.name: f for f in dataclasses.fields(kind)}
     if extra := sorted(set(map(str, data)) - set(fields)):
-        raise UserError(f"{where} has no field {extra[0]!r}; it has: {', '.join(fields)}.")
+        raise UserError(f"{where} has no field {quoted(extra[0])}; it has: {', '.join(fields)}.")
     values = {}
     for name, value in data.items():
         default = fields[name].default
         if default is dataclasses.MISSING:
             values[name] = _read(fields[name].default_factory, value, f"{where}.{name}")  # type: ignore
             continue
-        if isinstance(default, float) and type(value) is int:
+        if isinstance(default, float) and type(value) is int and abs(value) < 2**64:
             value = float(value)
         if type(value) is not type(default):
-            raise UserError(f"{where}.{name}={value!r} must be of type {type(default).__name__}.")
+            kind_name = type(default).__name__
+            raise UserError(f"{where}.{name}={quoted(value)} must be of type {kind_name}.")
         values[name] = value
     return kind(**values) if kind is Experiment else _part(kind, tuple(values.items()))
 

@@ -10,9 +10,45 @@ class UserError(ValueError):
     The command line prints it alone and exits with code 2.
     """
 
+    def __init__(self, message: str) -> None:
+        super().__init__(plain(message))
+
 
 class StorageError(UserError):
     """The file system refuses: the disk is full, a folder is read-only, a file is not ours."""
+
+
+def plain(text: str, most: int = 1000) -> str:
+    r"""Makes one line that a terminal only shows, of text that may quote anything.
+
+    >>> plain("two\nlines, \x1b[2J")
+    'two\\nlines, \\x1b[2J'
+    """
+    if len(text) > most:
+        text = f"{text[: most // 2]} … {text[-most // 2 :]}"
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def quoted(value: object) -> str:
+    """Returns a value as a program writes it, shortened; it may be of any size.
+
+    >>> quoted("name"), len(quoted("long" * 1000)) < 100
+    ("'name'", True)
+    """
+    try:
+        return plain(repr(value), 80)
+    except (ValueError, RecursionError):  # thousands of digits, or of brackets
+        return f"({type(value).__name__} too large to be shown)"
+
+
+def check_count(name: str, value: int, most: int = 2**31 - 1) -> None:
+    """Refuses a number that must be positive, and at most what a program can count to."""
+    if value < 1:
+        raise UserError(f"{name}={quoted(value)} must be at least 1.")
+    if value > most:
+        raise UserError(f"{name}={quoted(value)} must be at most {most:,}.")
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
@@ -24,8 +60,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
     UserError("Unknown task 'reverse_strin'; did you mean 'reverse_string'? Known: reverse_string.")
     """
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
+    near = difflib.get_close_matches(name, names, n=1) if len(name) < 100 else []
     listed = ", ".join(names)
     if near:
         return UserError(f"Unknown {kind} {name!r}; did you mean {near[0]!r}? Known: {listed}.")
-    return UserError(f"Unknown {kind} {name!r}; known: {listed}.")
+    return UserError(f"Unknown {kind} {quoted(name)}; known: {listed}.")

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from randpos.errors import UserError, unknown
+from randpos.errors import UserError, check_count, quoted, unknown
 
 Name = Literal["uniform", "fixed", "regular_increase", "reverse_exponential"]
 
@@ -38,12 +38,11 @@ class Schedule:
         if self.name not in get_args(Name):
             raise unknown("length schedule", self.name, get_args(Name))
         for field in ("maximum", "initial", "increase", "every"):
-            if getattr(self, field) < 1:
-                raise UserError(f"lengths.{field}={getattr(self, field)} must be at least 1.")
+            check_count(f"lengths.{field}", getattr(self, field), 2**63 - 1)
         if not 0 < self.decay < math.inf:
             raise UserError(f"lengths.decay={self.decay} must be a positive number.")
         if not 0 <= self.seed < 2**32:
-            raise UserError(f"lengths.seed={self.seed} must lie between 0 and 2^32 - 1.")
+            raise UserError(f"lengths.seed={quoted(self.seed)} must lie between 0 and 2^32 - 1.")
 
     def length(self, step: int | Int[Array, ""]) -> Int[Array, ""]:
         """Returns the length of a step: a function of the seed and the step alone."""

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from randpos.dropout import dropout
 from randpos.encodings import Encoding, Shape
 from randpos.encodings.base import Mask, View
-from randpos.errors import UserError
+from randpos.errors import UserError, check_count
 from randpos.layers import LayerNorm, Linear, truncated_normal
 from randpos.positions import Length, Positions
 
@@ -39,9 +39,9 @@ class Architecture:
     """Attend only to tokens at or before the query."""
 
     def __post_init__(self) -> None:
-        for name in ("layers", "heads", "dim", "hidden"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name}={getattr(self, name)} must be at least 1.")
+        check_count("layers", self.layers, 1000)
+        for name in ("heads", "dim", "hidden"):
+            check_count(name, getattr(self, name), 10**6)
         if self.dim % self.heads:
             raise UserError(
                 f"heads={self.heads} does not divide dim={self.dim}; "

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
-from randpos.errors import UserError, unknown
+from randpos.errors import UserError, quoted, unknown
 
 Length = int | Int[Array, ""]
 Reading = Literal["positions", "distances", "released"]
@@ -177,7 +177,8 @@ class Randomized(Scheme):
     def __check_init__(self) -> None:
         if not 1 <= self.maximum <= LARGEST:
             raise UserError(
-                f"L={self.maximum} must lie between 1 and {LARGEST:,}; pass another maximum."
+                f"L={quoted(self.maximum)} must lie between 1 and {LARGEST:,}; "
+                "pass another maximum."
             )
         if self.reading not in get_args(Reading):
             raise unknown("reading", self.reading, get_args(Reading))

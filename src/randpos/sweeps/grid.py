@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from randpos.config import Experiment
-from randpos.errors import StorageError, UserError
+from randpos.errors import StorageError, UserError, quoted
 from randpos.files import explained
 
 MOST = 100_000
@@ -36,7 +36,8 @@ class Grid:
         """Returns the experiments, over a `base` of settings that the grid may override."""
         for name, values in self.axes.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-                raise UserError(f"{self.name}: {name} must be a list of values, not {values!r}.")
+                told = quoted(values)
+                raise UserError(f"{self.name}: {name} must be a list of values, not {told}.")
         count = math.prod(len(values) for values in self.axes.values())
         if count > MOST:
             raise UserError(f"{self.name} has {count:,} runs; a grid may have {MOST:,}.")

@@ -1,0 +1,67 @@
+"""Tests the package with the oldest, or the newest, versions that pyproject.toml allows.
+
+`make bounds` runs it: `python tests/bounds.py lowest .venv-lowest`. It makes a virtual environment
+in that folder, installs there what the tests below need, and runs them: those that meet every
+dependency without compiling much.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+EXTRAS = ("report", "tracking")
+TOOLS = ("beartype", "hypothesis", "playwright", "pytest", "pytest-xdist", "scipy")
+"""What of the extra `dev` the tests import; PyTorch, Ray and the browser are tested elsewhere."""
+SUBSET = [
+    "tests/analysis/test_selection.py",
+    "tests/figures/test_save.py",
+    "tests/fuzz",
+    "tests/paper",
+    "tests/report/test_formats.py",
+    "tests/report/test_page.py",
+    "tests/report/test_scores.py",
+    "tests/sweeps/test_grid.py",
+    "tests/test_attention.py",
+    "tests/test_checkpoints.py",
+    "tests/test_cli.py",
+    "tests/test_combinations.py",
+    "tests/test_config.py",
+    "tests/test_positions.py",
+    "tests/test_results.py",
+    "tests/test_store.py",
+    "tests/test_tracking.py",
+    "tests/test_trainer.py",
+]
+
+
+def requirements() -> list[str]:
+    """Lists what is installed, with the bounds of pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    optional = project["optional-dependencies"]
+    tools = [one for one in optional["dev"] if re.split(r"[^\w-]", one)[0] in TOOLS]
+    return [*project["dependencies"], *(one for name in EXTRAS for one in optional[name]), *tools]
+
+
+def main(resolution: str, folder: Path) -> int:
+    """Installs and tests; returns the exit code of the tests."""
+    venv.create(folder, with_pip=True)
+    bin = folder.absolute() / "bin"
+    subprocess.run([bin / "pip", "install", "--quiet", "uv"], check=True)
+    # The package itself comes from the source tree: uv then takes all these as direct.
+    line = [bin / "uv", "pip", "install", "--quiet", "--python", bin / "python", "--upgrade"]
+    strategy = {"lowest": "lowest-direct", "newest": "highest"}[resolution]
+    subprocess.run([*line, "--resolution", strategy, *requirements()], check=True)
+    subprocess.run([*line, "--no-deps", "--editable", ROOT], check=True)
+    subprocess.run([bin / "uv", "pip", "list", "--python", bin / "python"], check=True)
+    test = [bin / "python", "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    return subprocess.run([*test, *SUBSET], cwd=ROOT, env=environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2])))
