@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import json
+import statistics
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +11,12 @@ import jaxtyping
 import numpy as np
 import pytest
 import safetensors.numpy
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from randpos import Experiment, Run, UserError, runs, trainer
 from randpos.store import RunFolder, Store
+from randpos.trainer import POINTS, learning_curve
 from tests.experiments import shared_engine, tiny
 
 STEPS = 250
@@ -343,7 +347,7 @@ def test_the_step_of_divergence_is_the_first_bad_one(tmp_path):
     with pytest.warns(UserWarning, match="diverged at step 37"):
         trainer.record(one, trainer.checkpoints.Checkpoint(60, one.at.arrays), metrics)
     one.writer.close()
-    assert folder.result() == {"status": "diverged", "step": 37, "seconds": 0.0}
+    assert folder.result() == {"status": "diverged", "step": 37, "seconds": 0.0, "curve": []}
 
 
 def test_a_diverged_run_stays_diverged(tmp_path):
@@ -351,3 +355,18 @@ def test_a_diverged_run_stays_diverged(tmp_path):
     with pytest.warns(UserWarning, match="diverged"):
         train(tmp_path, bad)
     train(tmp_path, bad)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.floats(0, 5), st.floats(0, 1)), max_size=230))
+def test_a_learning_curve_averages_equal_spans_of_all_steps(rows):
+    metrics = [{"step": 100 * i, "loss": a, "accuracy": b} for i, (a, b) in enumerate(rows, 1)]
+    curve = learning_curve(metrics)
+    assert len(curve) == min(len(rows), POINTS)
+    ends = [0, *(step // 100 for step, *_ in curve)]
+    spans = [metrics[a:b] for a, b in itertools.pairwise(ends)]
+    assert max(map(len, spans), default=0) - min(map(len, spans), default=0) <= 1
+    assert sum(spans, []) == metrics
+    for (_, loss, accuracy), span in zip(curve, spans, strict=True):
+        assert loss == pytest.approx(statistics.fmean(row["loss"] for row in span))
+        assert accuracy == pytest.approx(statistics.fmean(row["accuracy"] for row in span))
