@@ -366,7 +366,7 @@ def test_a_learning_curve_averages_equal_spans_of_all_steps(rows):
     ends = [0, *(step // 100 for step, *_ in curve)]
     spans = [metrics[a:b] for a, b in itertools.pairwise(ends)]
     assert max(map(len, spans), default=0) - min(map(len, spans), default=0) <= 1
-    assert sum(spans, []) == metrics
+    assert list(itertools.chain(*spans)) == metrics
     for (_, loss, accuracy), span in zip(curve, spans, strict=True):
         assert loss == pytest.approx(statistics.fmean(row["loss"] for row in span))
         assert accuracy == pytest.approx(statistics.fmean(row["accuracy"] for row in span))

@@ -16,7 +16,7 @@ import safetensors.numpy
 from jaxtyping import PyTree
 
 from randpos.errors import UserError
-from randpos.files import explained, read_json, write_atomic, write_json
+from randpos.files import explained, read_file, read_json, write_atomic, write_json
 
 FORMAT = 1
 
@@ -38,8 +38,7 @@ def named_arrays(tree: PyTree) -> dict[str, np.ndarray]:
 def load_arrays(path: Path, like: PyTree) -> PyTree:
     """Reads a safetensors file into the structure of `like`, whose shapes it must have."""
     try:
-        with explained(path):
-            arrays = safetensors.numpy.load(path.read_bytes())
+        arrays = safetensors.numpy.load(read_file(path))
     except UserError:
         raise
     except Exception as error:  # safetensors raises whatever its Rust core raises
@@ -80,8 +79,10 @@ def load_newest(folder: Path, like: PyTree) -> Checkpoint | None:
             return _load(folder / f"{name}.json", like)
         except UserError as error:
             warnings.warn(f"{error} It is set aside, and the one before it used.", stacklevel=2)
-            for path in folder.glob(f"{name}.*"):
-                path.replace(path.with_name(f"damaged-{path.name}"))
+            with explained(folder):
+                for path in list(folder.iterdir()):
+                    if path.stem == name:
+                        path.replace(path.with_name(f"damaged-{path.name}"))
     if names:
         warnings.warn(f"{folder} has no intact checkpoint: the run starts over.", stacklevel=2)
     return None
@@ -96,8 +97,7 @@ def _load(sidecar: Path, like: PyTree) -> Checkpoint:
         raise UserError(f"{sidecar} is damaged: it does not name its step.")
     if about.get("format") != FORMAT:
         raise UserError(f"{sidecar} has format {about.get('format')!r}, not {FORMAT}.")
-    with explained(data):
-        digest = hashlib.sha256(data.read_bytes()).hexdigest()
+    digest = hashlib.sha256(read_file(data)).hexdigest()
     if digest != about.get("sha256"):
         raise UserError(f"{data} is damaged: its checksum is wrong.")
     return Checkpoint(about["step"], load_arrays(data, like))

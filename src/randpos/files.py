@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,15 @@ def explained(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise StorageError(f"{path} cannot be used: {reason}.") from error
+
+
+def read_file(path: Path) -> bytes:
+    """Reads a file; what is none, such as a pipe or a device, is refused and not waited for."""
+    with explained(path):
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError("it is not a regular file")
+            return file.read()
 
 
 def write_atomic(path: Path, content: bytes) -> None:
@@ -65,7 +75,8 @@ def write_json(path: Path, data: Any) -> None:
 def read_json(path: Path) -> Any:
     """Reads JSON; a file that is missing or damaged is a `UserError` that names it."""
     try:
-        with explained(path):
-            return json.loads(path.read_bytes())
+        return json.loads(read_file(path))
+    except StorageError:
+        raise
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: it is not valid JSON ({error}).") from error

@@ -18,7 +18,7 @@ import polars as pl
 
 from randpos.config import Experiment
 from randpos.errors import UserError
-from randpos.files import explained, read_json, write_atomic
+from randpos.files import explained, read_file, read_json, write_atomic
 from randpos.results import SCHEMA, UNREADABLE, WAY
 from randpos.store import FORMAT, RunFolder, Store
 
@@ -220,8 +220,7 @@ def _read_packed(path: Path) -> Records | None:
     tables = []
     for name, schema in zip(PACKED, (RUNS, ACCURACIES), strict=True):
         file = path / name
-        with explained(file):
-            content = file.read_bytes()
+        content = read_file(file)
         try:
             about = json.loads(pl.read_parquet_metadata(io.BytesIO(content)).get("randpos", "{}"))
             version = about.get("format", FORMAT)

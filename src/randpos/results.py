@@ -12,7 +12,7 @@ import polars as pl
 from randpos.config import Experiment
 from randpos.errors import UserError
 from randpos.evaluation import Accuracy
-from randpos.files import write_atomic
+from randpos.files import read_file, write_atomic
 
 SCHEMA = {"length": pl.Int32, "accuracy": pl.Float64, "whole": pl.Float64}
 WAY = {"batch": pl.Int32, "seed": pl.UInt32}
@@ -39,7 +39,7 @@ def read_accuracies(folder: Path, experiment: Experiment) -> list[Accuracy]:
     if not path.exists():
         return []
     try:
-        table = pl.read_parquet(path, schema=SCHEMA | WAY).select(*SCHEMA)
+        table = pl.read_parquet(io.BytesIO(read_file(path)), schema=SCHEMA | WAY).select(*SCHEMA)
     except UNREADABLE as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{path} is damaged; remove it to evaluate again ({reason}).") from error

@@ -28,7 +28,14 @@ import jax
 
 from randpos.config import Experiment
 from randpos.errors import UserError
-from randpos.files import explained, read_json, sweep_temporaries, write_atomic, write_json
+from randpos.files import (
+    explained,
+    read_file,
+    read_json,
+    sweep_temporaries,
+    write_atomic,
+    write_json,
+)
 
 FORMAT = 1
 
@@ -57,6 +64,7 @@ class RunFolder:
         """Reads the run's experiment as plain data, which may still be anything."""
         if not (self.path / "config.json").is_file():
             raise UserError(f"{self.path} is not a run: it has no config.json.")
+        refuse_links(self.path, self.path / "evaluation", self.checkpoints)
         data = read_json(self.path / "config.json")
         if not isinstance(data, dict) or not isinstance(data.get("format"), int):
             raise UserError(f"{self.path / 'config.json'} is damaged: it names no format.")
@@ -118,14 +126,14 @@ class RunFolder:
         path = self.path / name
         rows: list[dict[str, Any]] = []
         if path.exists():
-            with explained(path):
-                text = path.read_text(errors="replace")
-            for line in text.splitlines():
+            for line in read_file(path).decode(errors="replace").splitlines():
                 try:
                     row = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     break
-                if not isinstance(row, dict):
+                if not isinstance(row, dict) or type(row.get("step")) is not int:
+                    break
+                if not all(_is_number(value) for value in row.values()):
                     break
                 rows.append(row)
         return rows
@@ -133,14 +141,14 @@ class RunFolder:
     def append(self, name: str, row: dict[str, Any]) -> None:
         """Adds one JSON line, on the disk before any checkpoint that comes after it."""
         path = self.path / name
-        with explained(path), path.open("a") as file:
+        with explained(path), open(path, "a", opener=_no_link) as file:
             file.write(json.dumps(row) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
     def rewind(self, name: str, step: int) -> None:
         """Drops the lines of steps after `step`: a resumed run writes them again."""
-        kept = [row for row in self.lines(name) if row.get("step", step + 1) <= step]
+        kept = [row for row in self.lines(name) if row["step"] <= step]
         write_atomic(self.path / name, "".join(json.dumps(r) + "\n" for r in kept).encode())
 
     def lock(self) -> "Lock":
@@ -152,13 +160,31 @@ class BusyError(UserError):
     """A run that another process works on."""
 
 
+def refuse_links(*paths: Path) -> None:
+    """Refuses links: what is written to a run must stay in its store."""
+    for path in paths:
+        if path.is_symlink():
+            raise UserError(
+                f"{path} is a link, which no run may have; put what it points to there."
+            )
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and abs(value) < 2**63)
+
+
+def _no_link(path: str | Path, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+
+
 class Lock:
     """A run claimed by one process, until it is released or the process ends."""
 
     def __init__(self, folder: Path) -> None:
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            self.handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+            refuse_links(folder, *folder.iterdir())
+            self.handle = _no_link(folder / "lock", os.O_RDWR | os.O_CREAT)
         try:
             with explained(folder / "lock"):
                 self._claim(folder)
@@ -207,7 +233,7 @@ class Store:
     def find(self, name: str) -> RunFolder:
         """Returns the run whose path or unique beginning of a digest is `name`."""
         if (Path(name) / "config.json").is_file():
-            return RunFolder(Path(name))
+            return RunFolder(Path(name).resolve())
         found = [run for run in self.runs() if run.path.name.startswith(name)]
         if len(found) == 1:
             return found[0]

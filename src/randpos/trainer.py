@@ -93,7 +93,7 @@ def enrol(
         experiment=experiment,
         folder=folder,
         at=at,
-        seconds=float(times[-1]["seconds"]) if times else 0.0,
+        seconds=float(times[-1].get("seconds", 0.0)) if times else 0.0,
         writer=checkpoints.Writer(folder.checkpoints),
         trackers=[TRACKERS[name](experiment, folder.path) for name in track],
     )
@@ -220,6 +220,7 @@ def learning_curve(rows: Sequence[dict[str, Any]]) -> list[list[float]]:
     >>> learning_curve([{"step": 100, "loss": 0.7, "accuracy": 0.5}])
     [[100, 0.7, 0.5]]
     """
+    rows = [row for row in rows if {"loss", "accuracy"} <= row.keys()]
     spans = np.array_split(np.arange(len(rows)), min(POINTS, len(rows)) or 1)
     return [
         [

@@ -7,10 +7,12 @@ import json
 import math
 import os
 import random
+import resource
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -20,6 +22,9 @@ TRIED: Counter[str] = Counter()
 """How many inputs each test has tried."""
 PATIENCE = 60
 """Seconds after which an input counts as one that hangs; it should take a small part of one."""
+
+ROOM = 2**31
+"""Bytes that an input may take beyond what the process had before."""
 
 
 def fuzz(count: int, **inputs: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any]:
@@ -36,18 +41,22 @@ def fuzz(count: int, **inputs: st.SearchStrategy[Any]) -> Callable[[Callable[...
 
 @contextmanager
 def tried(name: str) -> Iterator[None]:
-    """Counts an input, and lets none take forever."""
+    """Counts an input, and lets none take forever, nor all of the memory."""
 
     def stop(*_: object) -> None:
         raise AssertionError(f"{name} has been working on one input for {PATIENCE} s")
 
     TRIED[name] += 1
     before = signal.signal(signal.SIGALRM, stop)
+    usual = resource.getrlimit(resource.RLIMIT_AS)
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, usual[1]))
     signal.alarm(PATIENCE)
     try:
         yield
     finally:
         signal.alarm(0)
+        resource.setrlimit(resource.RLIMIT_AS, usual)
         signal.signal(signal.SIGALRM, before)
 
 

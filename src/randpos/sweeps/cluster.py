@@ -5,6 +5,7 @@ its progress and its files back. When the node dies the driver starts the job ag
 the checkpoints that have arrived. No shared file system is needed.
 """
 
+import os
 import queue
 import tempfile
 import threading
@@ -18,7 +19,7 @@ from randpos.config import Experiment
 from randpos.errors import StorageError, UserError
 from randpos.extras import MissingExtraError
 from randpos.store import Store
-from randpos.sweeps.local import WorkerLostError
+from randpos.sweeps.local import ALONE, WorkerLostError
 from randpos.sweeps.snapshots import Snapshot, put, take
 from randpos.sweeps.work import Emit, Event, Job, claim, describe, perform
 
@@ -119,6 +120,7 @@ def work(
     members: Sequence[dict[str, Any]], snapshots: dict[str, Snapshot], save_every: float
 ) -> Iterator[Message]:
     """Does a job on a node: yields events as they come, and files when they have changed."""
+    os.environ.update(ALONE)  # JAX reads it when it first computes, which is after this
     enable_cache()
     experiments = [Experiment.from_dict(data) for data in members]
     messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()

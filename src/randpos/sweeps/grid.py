@@ -11,7 +11,7 @@ from typing import Any
 
 from randpos.config import Experiment
 from randpos.errors import StorageError, UserError, quoted
-from randpos.files import explained
+from randpos.files import read_file
 
 MOST = 100_000
 """Runs that a grid may have: more of them is a slip of the pen."""
@@ -87,8 +87,7 @@ def groups(experiments: Iterable[Experiment]) -> list[list[Experiment]]:
 def read_grid(path: Path) -> Grid:
     """Reads a grid from a TOML file with the tables `fixed` and `axes`."""
     try:
-        with explained(path):
-            data = tomllib.loads(path.read_bytes().decode())
+        data = tomllib.loads(read_file(path).decode())
     except StorageError:
         raise
     except (ValueError, RecursionError) as error:  # of TOML or of UTF-8

@@ -19,6 +19,9 @@ import jax
 from randpos.errors import StorageError, UserError
 from randpos.sweeps.work import Emit, Event, Job
 
+ALONE = {"PJRT_NPROC": "1"}
+"""Makes JAX compute with one thread on a CPU. More threads add in another order, and the results of
+a run would depend on where it was done."""
 GRACE = 10.0
 """Seconds that workers have to end."""
 
@@ -47,6 +50,12 @@ class Executor(Protocol):
         ...
 
 
+def cores() -> list[int]:
+    """Returns the cores that this process may use; not every system tells them."""
+    told = getattr(os, "sched_getaffinity", None)
+    return sorted(told(0)) if told else list(range(os.cpu_count() or 1))
+
+
 def places() -> list[dict[str, str]]:
     """Returns where workers run best on this machine: the environment of each.
 
@@ -55,8 +64,7 @@ def places() -> list[dict[str, str]]:
     """
     backend = jax.default_backend()
     if backend == "cpu":
-        cores = sorted(os.sched_getaffinity(0))
-        return [{"RANDPOS_CORE": str(core), "JAX_PLATFORMS": "cpu"} for core in cores]
+        return [{"RANDPOS_CORE": str(core), "JAX_PLATFORMS": "cpu", **ALONE} for core in cores()]
     visible = "TPU_VISIBLE_DEVICES" if backend == "tpu" else "CUDA_VISIBLE_DEVICES"
     # Whoever gave this process some of the devices numbered them otherwise than JAX does.
     names = [name for name in os.environ.get(visible, "").split(",") if name]

@@ -60,8 +60,9 @@ def main() -> int:
 
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, interrupted)
-    if core := os.environ.get("RANDPOS_CORE"):
-        os.sched_setaffinity(0, {int(core)})  # before JAX counts the cores for its threads
+    core = os.environ.get("RANDPOS_CORE")
+    if core and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {int(core)})
     warnings.showwarning = lambda message, *_: tell({"warning": str(message)})
     try:
         enable_cache()
