@@ -10,8 +10,9 @@ from matplotlib.legend import Legend
 
 from randpos import combinations
 from randpos.encodings import ENCODINGS
-from randpos.figures.palette import HUES, look, stacks, task_title
+from randpos.figures.palette import SIGNS, look, stacks, task_title
 from randpos.figures.style import caption
+from randpos.paper.looks import COLOURS
 from tests.figures.gallery import DRAW, figure
 
 
@@ -87,9 +88,10 @@ def test_pairs_share_a_hue_and_differ_in_the_line() -> None:
 
 
 def test_encodings_differ_in_colour_and_marker() -> None:
-    assert set(HUES) == set(ENCODINGS)
-    for position in range(3):
-        assert len({hue[position] for hue in HUES.values()}) == len(HUES)
+    assert set(SIGNS) == set(COLOURS) == set(ENCODINGS)
+    assert len(set(COLOURS.values())) == len(COLOURS)
+    for position in range(2):
+        assert len({sign[position] for sign in SIGNS.values()}) == len(SIGNS)
 
 
 def test_stacks_lose_no_encoding() -> None:

@@ -14,7 +14,7 @@ from randpos.analysis.selection import best_runs, comparable, scores, tested
 from randpos.errors import UserError
 from randpos.figures.budgets import budget_line
 from randpos.figures.legend import draw_legend, legend_rows
-from randpos.figures.palette import GUIDE, stacks, task_order, task_title
+from randpos.figures.palette import GUIDE, stacks, task_title
 from randpos.figures.style import (
     WIDTH,
     caption,
@@ -24,6 +24,7 @@ from randpos.figures.style import (
     percent,
     styled,
 )
+from randpos.paper.looks import task_order
 from randpos.records import Records
 
 Statistic = Literal["best", "mean"]

@@ -9,21 +9,22 @@ from typing import NamedTuple
 
 from randpos.combinations import combinations, get_combination
 from randpos.encodings import ENCODINGS
+from randpos.paper.looks import COLOURS, task_label
 from randpos.tasks import TASKS
 
-HUES = {
-    "none": ("None", "#7f7f7f", "."),
-    "sincos": ("sin/cos", "#e69f00", "o"),
-    "relative": ("Relative", "#0a7fc4", "s"),
-    "alibi": ("ALiBi", "#009e73", "^"),
-    "rope": ("RoPE", "#d55e00", "D"),
-    "learned": ("Learned", "#cc79a7", "v"),
-    "geometric": ("Geometric", "#56b4e9", "P"),
-    "t5": ("T5", "#8c6bb1", "X"),
-    "kerple": ("KERPLE", "#5e7d3a", "p"),
-    "fire": ("FIRE", "#a6611a", "h"),
+SIGNS = {
+    "none": ("None", "."),
+    "sincos": ("sin/cos", "o"),
+    "relative": ("Relative", "s"),
+    "alibi": ("ALiBi", "^"),
+    "rope": ("RoPE", "D"),
+    "learned": ("Learned", "v"),
+    "geometric": ("Geometric", "P"),
+    "t5": ("T5", "X"),
+    "kerple": ("KERPLE", "p"),
+    "fire": ("FIRE", "h"),
 }
-"""For each encoding its label, colour and marker; the page of the report has the same colours."""
+"""For each encoding its label and marker."""
 
 LINES = {"": "--", "randomized": "-", "unsorted": ":"}
 PREFIXES = {"": "", "randomized": "Randomized ", "unsorted": "Unsorted "}
@@ -53,7 +54,8 @@ def look(name: str) -> Look:
     """
     combination = get_combination(name)
     encoding = combination.encoding.name
-    label, color, marker = HUES.get(encoding, (encoding, "#000000", "*"))
+    label, marker = SIGNS.get(encoding, (encoding, "*"))
+    color = COLOURS.get(encoding, "#000000")
     prefix = combination.prefix
     marker = "x" if prefix == "unsorted" else marker
     return Look(PREFIXES[prefix] + label, color, marker, LINES[prefix], prefix == "randomized")
@@ -66,8 +68,8 @@ def stacks(names: set[str]) -> list[list[str]]:
     [['none'], ['rope', 'randomized-rope']]
     """
     order = [name for name in combinations() if name in names]
-    paper = [name for name in HUES if name in ENCODINGS]
-    encodings = [*paper, *(name for name in ENCODINGS if name not in HUES)]
+    paper = [name for name in SIGNS if name in ENCODINGS]
+    encodings = [*paper, *(name for name in ENCODINGS if name not in SIGNS)]
     found = [[n for n in order if get_combination(n).encoding.name == e] for e in encodings]
     return [stack for stack in found if stack]
 
@@ -82,11 +84,5 @@ def task_title(name: str) -> str:
     """
     if name not in TASKS:
         return name
-    words = name.replace("_", " ").title().replace("Arithmetic Simple", "Arithmetic (Simple)")
     dagger = "†" if TASKS[name].permutation_invariant else ""
-    return f"{words}{dagger} ({TASKS[name].level})"
-
-
-def task_order(names: set[str]) -> list[str]:
-    """Sorts tasks: the paper's in its order, then all others."""
-    return [name for name in TASKS if name in names] + sorted(names - set(TASKS))
+    return f"{task_label(name)}{dagger} ({TASKS[name].level})"

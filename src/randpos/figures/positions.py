@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from randpos.analysis.selection import best_runs, comparable, scores, tested
 from randpos.errors import UserError
 from randpos.figures.budgets import budget_line
-from randpos.figures.palette import task_order, task_title
+from randpos.figures.palette import task_title
 from randpos.figures.style import (
     WIDTH,
     caption,
@@ -19,6 +19,7 @@ from randpos.figures.style import (
     percent,
     styled,
 )
+from randpos.paper.looks import task_order
 from randpos.records import Records
 
 REMEDY = "run randpos reproduce max-position first"

@@ -9,20 +9,8 @@ from functools import cache
 from typing import Any
 
 from randpos.extras import MissingExtraError
+from randpos.paper.looks import COLOURS
 
-COLOURS = {
-    "none": "#7f7f7f",
-    "sincos": "#e69f00",
-    "relative": "#0a7fc4",
-    "alibi": "#009e73",
-    "rope": "#d55e00",
-    "learned": "#cc79a7",
-    "geometric": "#56b4e9",
-    "t5": "#8c6bb1",
-    "kerple": "#5e7d3a",
-    "fire": "#a6611a",
-}
-"""One per encoding; the paper's have those of Okabe and Ito, which everybody can tell apart."""
 SPARE = ["#b8a000", "#b5547a", "#4f8f8b"]
 DASHES = {"": [5, 3], "randomized": [1, 0], "unsorted": [1, 3]}
 """The line says how positions come about: plain dashed, randomized solid, unsorted dotted."""

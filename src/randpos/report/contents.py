@@ -6,12 +6,13 @@ from typing import Any
 import polars as pl
 
 from randpos import __version__
+from randpos.paper.looks import task_label, task_order
 from randpos.records import Records
 from randpos.report.budgets import TRAINING, Budget, budgets, usual, within
 from randpos.report.curves import COARSE, best_curves, learning_curve, over_length, styles
 from randpos.report.encodings import OWN_TABLE
 from randpos.report.formats import HEADINGS, legend
-from randpos.report.labels import encoding_label, encoding_order, task_label, task_order
+from randpos.report.labels import encoding_label, encoding_order
 from randpos.report.table import Column, Row, Table
 from randpos.report.tables import BUILDERS
 

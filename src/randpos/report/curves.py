@@ -6,9 +6,10 @@ from typing import Any
 
 import polars as pl
 
+from randpos.paper.looks import task_label, task_order
 from randpos.records import Records
 from randpos.report.charts import style
-from randpos.report.labels import encoding_label, encoding_order, task_label, task_order
+from randpos.report.labels import encoding_label, encoding_order
 from randpos.report.scores import cells
 from randpos.tasks import TASKS
 

@@ -7,8 +7,9 @@ import polars as pl
 
 from randpos.combinations import PAPER_ROWS
 from randpos.paper import PLAIN, RANDOMIZED, published
+from randpos.paper.looks import task_order
 from randpos.report.budgets import PAPER, Budget, choose, count, usual
-from randpos.report.labels import encoding_columns, encoding_label, task_order, task_row
+from randpos.report.labels import encoding_columns, encoding_label, task_row
 from randpos.report.scores import cells
 from randpos.report.table import Cell, Column, Row, Table, Value
 from randpos.tasks import TASKS

@@ -7,9 +7,10 @@ from pathlib import Path
 import polars as pl
 
 from randpos.paper import RANDOMIZED
+from randpos.paper.looks import task_label
 from randpos.records import Records
 from randpos.report.formats import render
-from randpos.report.labels import encoding_label, task_label
+from randpos.report.labels import encoding_label
 from randpos.report.scores import score_runs
 from randpos.report.table import Cell, Table
 from randpos.report.tables import make_table

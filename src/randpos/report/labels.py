@@ -4,22 +4,12 @@ from collections.abc import Iterable
 
 from randpos.combinations import PAPER_ROWS, combinations
 from randpos.paper import PLAIN, RANDOMIZED
+from randpos.paper.looks import task_label
 from randpos.report.table import Column, Row
 from randpos.tasks import TASKS
 
 OURS = "Randomized (Ours)"
 BEYOND = "Beyond the paper"
-
-
-def task_label(task: str) -> str:
-    """Returns a task's name as the paper prints it; one's own tasks keep theirs.
-
-    >>> task_label("modular_arithmetic_simple")
-    'Modular Arithmetic (Simple)'
-    """
-    if task not in TASKS:
-        return task
-    return task.replace("_", " ").title().replace("Arithmetic Simple", "Arithmetic (Simple)")
 
 
 def encoding_label(encoding: str) -> str:
@@ -39,13 +29,6 @@ def task_row(task: str, key: str | None = None, extra: str = "", scale: float = 
         return Row(key or task, label, "own")
     dagger = known.permutation_invariant
     return Row(key or task, label, known.level, dagger, scale * known.chance)
-
-
-def task_order(tasks: Iterable[str]) -> list[str]:
-    """Sorts names of tasks: the paper's in its order, then all others."""
-    order = list(TASKS)
-    every = set(tasks)
-    return [t for t in order if t in every] + sorted(every.difference(order))
 
 
 def encoding_order(encodings: Iterable[str]) -> list[str]:

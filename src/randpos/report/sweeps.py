@@ -3,9 +3,10 @@
 import polars as pl
 
 from randpos.paper import claim
+from randpos.paper.looks import task_order
 from randpos.report.budgets import PAPER, Budget, choose
 from randpos.report.encodings import SCORE, best_value
-from randpos.report.labels import encoding_label, encoding_order, task_order, task_row
+from randpos.report.labels import encoding_label, encoding_order, task_row
 from randpos.report.scores import cells
 from randpos.report.table import Cell, Column, Row, Table, Value
 
