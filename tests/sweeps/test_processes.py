@@ -1,0 +1,221 @@
+"""Sweeps in real processes: whoever is killed, the end is that of an undisturbed sweep."""
+
+import itertools
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from randpos.store import Store
+from tests.sweeps.processes import (
+    GRID,
+    Command,
+    end,
+    environment,
+    is_alive,
+    leftovers,
+    outcome,
+    wait,
+    workers_of,
+)
+
+
+def test_a_sweep_does_all_runs_and_then_nothing(tmp_path, cache, quiet):
+    command = Command(tmp_path / "runs", cache, "--workers", "1")
+    assert set(quiet) == {one.digest for one in command.experiments()}
+    # Members that go alone end as those that shared a job.
+    said = command.finish("--members", "1")
+    assert said.splitlines()[-1].startswith("4/4 done, 0 running, 0 failed, 0 queued")
+    assert outcome(command.store) == quiet
+    assert leftovers(command.store) == []
+    files = {path: path.stat().st_mtime_ns for path in command.store.rglob("*")}
+    assert command.finish().startswith("4/4 done, 0 running")
+    assert {path: path.stat().st_mtime_ns for path in command.store.rglob("*")} == files
+
+
+def test_a_killed_worker_is_replaced(tmp_path, cache, quiet):
+    command = Command(tmp_path / "runs", cache, "--workers", "2")
+    process = command.start()
+    command.wait_for(process, 3)
+    workers = workers_of(process)
+    assert len(workers) == 2
+    os.kill(workers[0], signal.SIGKILL)
+    said = end(process)
+    assert said.splitlines()[-1].startswith("4/4 done, 0 running, 0 failed")
+    assert outcome(command.store) == quiet
+    assert leftovers(command.store) == []
+
+
+def test_a_killed_driver_takes_its_workers_along_and_is_continued(tmp_path, cache, quiet):
+    command = Command(tmp_path / "runs", cache, "--workers", "1")
+    process = command.start()
+    command.wait_for(process, 3)
+    workers = workers_of(process)
+    process.kill()
+    process.communicate()
+    assert len(workers) == 1
+    wait(lambda: not any(is_alive(pid) for pid in workers))
+    # It is no fault of the runs, and what they had done is kept.
+    assert not list(command.store.rglob("failure.json"))
+    before = command.progress()
+    assert before >= 3
+    assert list(command.store.glob("*/checkpoints/*.json"))
+    assert not list(command.store.glob("*/result.json")) or before >= 10
+    command.finish()
+    assert outcome(command.store) == quiet
+    assert leftovers(command.store) == []
+
+
+def test_stopped_by_the_keyboard_it_says_how_to_continue(tmp_path, cache, quiet):
+    # The last --save-every counts: no checkpoint but the one that the interrupt asks for.
+    command = Command(tmp_path / "runs", cache, "--workers", "1", "--save-every", "3600")
+    process = command.start()
+    command.wait_for(process, 3)
+    workers = workers_of(process)
+    process.send_signal(signal.SIGINT)
+    said = end(process, 130)
+    assert said.splitlines()[-1] == "randpos: stopped; run the same command again to continue."
+    assert not any(is_alive(pid) for pid in workers)
+    saved = [int(path.stem[5:]) for path in command.store.glob("*/checkpoints/*.json")]
+    assert saved
+    assert sum(saved) // 100 in range(command.progress() - len(saved), command.progress() + 1)
+    command.finish()
+    assert outcome(command.store) == quiet
+    assert leftovers(command.store) == []
+
+
+AUDIT = """
+import os, sys
+def note(event, arguments):
+    if event == "os.rename" and str(arguments[1]).endswith(("result.json", "model.safetensors")):
+        line = f"{os.getpid()} {arguments[1]}\\n"
+        os.write(log, line.encode())
+log = os.open(os.environ["AUDIT"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+sys.addaudithook(note)
+"""
+
+
+def test_two_sweeps_share_the_work_and_do_no_run_twice(tmp_path, cache, quiet):
+    (tmp_path / "sitecustomize.py").write_text(AUDIT)
+    log = tmp_path / "log"
+    more = {"PYTHONPATH": str(tmp_path), "AUDIT": str(log)}
+    command = Command(tmp_path / "runs", cache, "--workers", "1", "--members", "1", **more)
+    both = [command.start() for _ in range(2)]
+    for process in both:
+        end(process)
+    assert outcome(command.store) == quiet
+    written = [line.split() for line in log.read_text().splitlines()]
+    # Every result and every model was written once, whoever did it.
+    wanted = itertools.product(quiet, ("result.json", "model.safetensors"))
+    assert sorted(path for _, path in written) == sorted(
+        str(command.store / run / name) for run, name in wanted
+    )
+
+
+BROKEN = """
+import jax.numpy as jnp
+from randpos import Example, Task
+
+class Picky(Task):
+    name = "picky"
+    level = "R"
+    description = "Answers one."
+    symbols = "01"
+    output_symbols = "01"
+    chance = 0.5
+
+    def output_length(self, length):
+        return 1
+
+    def example(self, key, length, maximum):
+        {body}
+        return Example(jnp.zeros(maximum, int), jnp.zeros(1, int))
+"""
+TASKS = GRID.format(steps=20, seeds=[0]).replace('task = "reverse_string"', "")
+TASKS += 'task = ["picky:Picky", "reverse_string"]'
+
+
+def test_a_failing_run_stops_nothing_tells_its_reason_and_can_be_retried(tmp_path, cache):
+    module = tmp_path / "picky.py"
+    module.write_text(BROKEN.format(body='raise RuntimeError("no [bold]examples[/x] today")'))
+    (tmp_path / "runs").mkdir()
+    # The module is found in the folder that the sweep is run in.
+    command = Command(tmp_path / "runs", cache, "--workers", "1", grid=TASKS)
+    said = command.finish(code=2)
+    reason = "RuntimeError: no [bold]examples[/x] today"
+    assert f"failed: picky:Picky randomized-sincos seed 0 rate 0.01: {reason}" in said
+    assert re.search(r"randpos: 1 of 2 runs failed; .*--retry-failed", said.splitlines()[-1])
+    runs = {path.name: Store(command.store).run_at(path.name) for path in command.store.iterdir()}
+    states = sorted((run.result() or {}).get("status", "") for run in runs.values())
+    assert states == ["", "complete"]
+    assert sorted(str(run.failure()) for run in runs.values()) == ["None", reason]
+
+    # It is not tried again unasked, and says so again.
+    said = command.finish(code=2)
+    assert reason in said
+    line = [sys.executable, "-m", "randpos.cli", "runs", "list", "--status", "failed"]
+    listed = subprocess.run(
+        line, cwd=tmp_path, env=environment(cache), capture_output=True, text=True, check=True
+    )
+    assert "RuntimeError" in listed.stdout
+
+    module.write_text(BROKEN.format(body="pass"))
+    said = command.finish("--retry-failed")
+    assert "2/2 done" in said
+    assert leftovers(command.store) == []
+
+
+def mount(folder: Path, options: str) -> bool:
+    line = ["mount", "-t", "tmpfs", "-o", options, "none", str(folder)]
+    try:
+        return subprocess.run(line, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A small disk of its own, where the system lets us have one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if not mount(folder, "size=1m"):
+        pytest.skip("this user may not mount a disk")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk_is_a_sentence_and_with_room_the_sweep_goes_on(disk, cache, quiet):
+    ballast = disk / "ballast"
+    ballast.write_bytes(bytes(960 * 1024))
+    command = Command(disk / "runs", cache, "--workers", "1")
+    said = command.finish(code=2)
+    assert re.fullmatch(
+        r"randpos: .*/runs/.* cannot be used: No space left on device\.", said.splitlines()[-1]
+    )
+    assert not list(command.store.rglob("failure.json"))
+    ballast.unlink()
+    command.finish()
+    assert outcome(command.store) == quiet
+    assert leftovers(command.store) == []
+
+    # And a disk that cannot be written to at all is a sentence too.
+    assert mount(disk, "remount,ro,size=1m")
+    assert command.finish().startswith("4/4 done")
+    said = command.finish("--seeds", "9", code=2)
+    assert said.splitlines()[-1].endswith("cannot be used: Read-only file system.")
+    assert outcome(command.store) == quiet
+
+
+@pytest.mark.slow
+def test_a_cache_that_cannot_be_written_is_a_warning(tmp_path, cache, quiet):
+    (tmp_path / "file").write_text("")
+    command = Command(tmp_path / "runs", cache, "--workers", "1")
+    del command.environment["JAX_COMPILATION_CACHE_DIR"]
+    command.environment["RANDPOS_CACHE"] = str(tmp_path / "file" / "cache")
+    said = command.finish()
+    assert said.startswith(f"randpos: {tmp_path / 'file' / 'cache'} is not writable: compiled")
+    assert outcome(command.store) == quiet
