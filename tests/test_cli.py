@@ -3,14 +3,17 @@
 import dataclasses
 import io
 import json
+import os
 import re
+import signal
 import sys
 import warnings
 
 import pytest
 
-from randpos import TASKS, Experiment, __version__, cli, combinations, preset, runs
+from randpos import TASKS, Experiment, __version__, combinations, preset, runs
 from randpos.cli import COMMANDS, main, parse
+from randpos.commands import listing, training
 from randpos.store import Store
 from tests.experiments import shared_engine, tiny
 
@@ -262,7 +265,7 @@ def test_an_interrupt_is_exit_code_130_and_a_hint(capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "train", interrupted)
+    monkeypatch.setattr(training, "train", interrupted)
     assert main(["train", *TINY]) == 130
     assert "run the same command again to continue" in capsys.readouterr().err
 
@@ -271,7 +274,7 @@ def test_a_reader_that_stops_reading_is_no_error(monkeypatch):
     def closed(*_, **__):
         raise BrokenPipeError
 
-    monkeypatch.setattr(cli, "show", closed)
+    monkeypatch.setattr(listing, "show", closed)
     assert main(["tasks"]) == 0
 
 
@@ -287,6 +290,16 @@ def test_a_warning_is_one_line(capsys, monkeypatch):
     def warn(*_, **__):
         warnings.showwarning(UserWarning("beware."), UserWarning, "file", 1)
 
-    monkeypatch.setattr(cli, "show", warn)
+    monkeypatch.setattr(listing, "show", warn)
     assert main(["tasks"]) == 0
     assert capsys.readouterr().err == "randpos: beware.\n"
+
+
+def test_a_polite_kill_is_an_interrupt(capsys, monkeypatch):
+    monkeypatch.setattr(training, "train", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert main(["train", *TINY]) == 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert "run the same command again to continue" in capsys.readouterr().err

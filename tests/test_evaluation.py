@@ -236,7 +236,7 @@ def test_lengths_are_padded_to_the_smallest_size_that_fits(monkeypatch):
     monkeypatch.setattr(
         evaluation, "accuracy", lambda _, size, *rest: (used.append(size), (1, 1))[1]
     )
-    monkeypatch.setattr(evaluation.jax, "jit", lambda function: function)
+    monkeypatch.setattr(evaluation.jax, "jit", lambda function, **_: function)
     experiment = tiny(test_length=12)
     list(Evaluator(experiment).test(None, range(1, 13)))
     assert used == [4] * 4 + [8] * 4 + [12] * 4
