@@ -11,7 +11,7 @@ import warnings
 
 import pytest
 
-from randpos import TASKS, Experiment, __version__, combinations, preset, runs
+from randpos import TASKS, Experiment, __version__, cli, combinations, preset, runs
 from randpos.cli import COMMANDS, main, parse
 from randpos.commands import listing, training
 from randpos.store import Store
@@ -120,7 +120,7 @@ def test_a_run_that_is_being_trained_is_refused(capsys, tmp_path):
 
 def experiment_of(*arguments: str) -> Experiment:
     command = parse(["train", *arguments])
-    assert isinstance(command, cli.Train)
+    assert isinstance(command, training.Train)
     return command.experiment
 
 

@@ -1,5 +1,6 @@
 """Run folders: what they hold, who may train in them, and how they are found."""
 
+import errno
 import json
 import os
 import signal
@@ -112,10 +113,71 @@ def test_rewinding_drops_later_steps_and_unfinished_lines(folder, step, left):
     assert text == "".join(json.dumps(row) + "\n" for row in rows(left))
 
 
-def test_a_full_disk_is_a_sentence(folder):
-    (folder.path / "metrics.jsonl").symlink_to("/dev/full")
+def test_a_full_disk_is_a_sentence(folder, monkeypatch):
+    def fail(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", fail)
     with pytest.raises(UserError, match=r"metrics\.jsonl cannot be used: No space left on device"):
         folder.append("metrics.jsonl", {"step": 1})
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"loss": 1.0},
+        {"step": "4"},
+        {"step": True},
+        {"step": 4, "loss": None},
+        {"step": 4, "loss": 10**30},
+        {"step": 4, "loss": [1.0]},
+    ],
+    ids=str,
+)
+def test_lines_end_before_one_that_holds_no_numbers(folder, row):
+    for one in (rows(1)[0], row, rows(2)[1]):
+        folder.append("metrics.jsonl", one)
+    assert folder.lines("metrics.jsonl") == rows(1)
+
+
+# Links: nothing may be written outside of the store.
+
+
+@pytest.mark.parametrize("name", ["lock", "metrics.jsonl", "evaluation", "tensorboard"])
+def test_a_run_with_a_link_is_not_locked(folder, tmp_path, name):
+    outside = tmp_path / "outside"
+    outside.write_text("precious")
+    (folder.path / name).symlink_to(outside)
+    with pytest.raises(UserError, match=f"{name} is a link"):
+        folder.lock()
+    assert outside.read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["evaluation", "checkpoints"])
+def test_a_run_with_a_linked_folder_is_refused(folder, tmp_path, name):
+    (folder.path / name).symlink_to(tmp_path)
+    with pytest.raises(UserError, match=f"{name} is a link"):
+        folder.experiment()
+
+
+def test_a_linked_run_is_refused_in_a_store_but_not_when_it_is_named(folder, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / tiny().digest).symlink_to(folder.path)
+    with pytest.raises(UserError, match="is a link"):
+        Store(other).run(tiny()).experiment()
+    found = Store(other).find(str(other / tiny().digest))
+    assert found.path == folder.path
+    assert found.experiment() == tiny()
+
+
+def test_lines_are_not_appended_through_a_link(folder, tmp_path):
+    outside = tmp_path / "outside"
+    outside.write_text("precious")
+    (folder.path / "metrics.jsonl").symlink_to(outside)
+    with pytest.raises(UserError, match=r"metrics\.jsonl cannot be used"):
+        folder.append("metrics.jsonl", {"step": 1})
+    assert outside.read_text() == "precious"
 
 
 # Locks.

@@ -26,11 +26,10 @@ def explained(path: Path) -> Iterator[None]:
 
 def read_file(path: Path) -> bytes:
     """Reads a file; what is none, such as a pipe or a device, is refused and not waited for."""
-    with explained(path):
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise OSError("it is not a regular file")
-            return file.read()
+    with explained(path), open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError("it is not a regular file")
+        return file.read()
 
 
 def write_atomic(path: Path, content: bytes) -> None:
