@@ -187,7 +187,13 @@ def _text(data: Any, folder: RunFolder) -> str:
 
 
 def _scan(folders: list[Path]) -> pl.DataFrame:
-    files = [path for folder in folders for path in sorted(folder.glob("evaluation/*.parquet"))]
+    found = (path for folder in folders for path in sorted(folder.glob("evaluation/*.parquet")))
+    files = []
+    for path in found:
+        if path.is_file():  # Polars would wait at a pipe
+            files.append(path)
+        else:
+            warnings.warn(f"left out: {path} is not a file.", stacklevel=3)
     try:
         return _read_parquet(files)
     except UNREADABLE:  # at least one of them: which?

@@ -3,6 +3,7 @@
 A short form runs with all tests. `make fuzz COUNT=1000` tries that many inputs in every test.
 """
 
+import faulthandler
 import json
 import math
 import os
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 
 TRIED: Counter[str] = Counter()
 """How many inputs each test has tried."""
-PATIENCE = 60
+PATIENCE = 30
 """Seconds after which an input counts as one that hangs; it should take a small part of one."""
 
 ROOM = 2**31
@@ -52,9 +53,12 @@ def tried(name: str) -> Iterator[None]:
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM, usual[1]))
     signal.alarm(PATIENCE)
+    # A library that waits where no signal is heard: then the tests end at once.
+    faulthandler.dump_traceback_later(2 * PATIENCE, exit=True, file=2)
     try:
         yield
     finally:
+        faulthandler.cancel_dump_traceback_later()
         signal.alarm(0)
         resource.setrlimit(resource.RLIMIT_AS, usual)
         signal.signal(signal.SIGALRM, before)

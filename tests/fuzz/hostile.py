@@ -1,0 +1,178 @@
+"""A small store of real files, and every way to spoil one of them."""
+
+import io
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import safetensors.numpy
+from hypothesis import strategies as st
+
+from randpos.checkpoints import named_arrays, save
+from randpos.records import _experiment, pack, read_records
+from randpos.results import SCHEMA, WAY, accuracies_path
+from randpos.store import Store
+from tests.experiments import random_model, tiny
+from tests.fuzz import inputs
+from tests.fuzz.inputs import NASTY, altered, damaged, json_bytes
+from tests.sweeps.synthetic import write_run
+
+VICTIM = tiny(seed=0)
+DIGEST = VICTIM.digest
+EVALUATION = f"evaluation/{accuracies_path(Path(), VICTIM).name}"
+JSON = ("config.json", "result.json", "environment.json", "failure.json")
+FILES = (*JSON, "model.safetensors", EVALUATION, "metrics.jsonl")
+
+
+def make_store(path: Path) -> None:
+    """Writes two trained runs, one that failed, one that diverged and one under way."""
+    for seed in range(2):
+        folder = write_run(path, tiny(seed=seed))
+        arrays = named_arrays(random_model(tiny(seed=seed)))
+        folder.parameters.write_bytes(safetensors.numpy.save(arrays))
+        folder.append("metrics.jsonl", {"step": 60, "loss": 0.5, "accuracy": 0.5})
+    write_run(path, tiny(seed=2), "failed", reason="out of luck")
+    write_run(path, tiny(seed=3), "diverged")
+    folder = write_run(path, tiny(seed=4), "unfinished")
+    save(folder.checkpoints, 20, named_arrays(random_model(tiny())), keep=2)
+
+
+def make_pack(store: Path, path: Path) -> None:
+    """Packs it."""
+    pack(read_records(store), path)
+
+
+Harm = Callable[[Path], None]
+"""Spoils a store; gets the folder that holds it."""
+
+
+def put(name: str, content: bytes) -> Harm:
+    """Writes a file of the first run."""
+
+    def harm(store: Path) -> None:
+        path = store / DIGEST / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+
+    return harm
+
+
+def odd(name: str, kind: str) -> Harm:
+    """Puts something else in the place of a file, or of the run's folder."""
+
+    def harm(store: Path) -> None:
+        path, outside = store / DIGEST / name, store.parent / "outside"
+        path.parent.mkdir(exist_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+        if kind == "folder":
+            (path / "inner").mkdir(parents=True)
+        elif kind == "pipe":
+            os.mkfifo(path)
+        elif kind != "gone":
+            targets = {"canary": outside / "canary", "outside": outside, "loop": path}
+            path.symlink_to(targets.get(kind, Path(kind)))
+
+    return harm
+
+
+def renamed(name: str, copied: bool) -> Harm:
+    """Gives the run's folder another name, or the run a copy of that name."""
+
+    def harm(store: Path) -> None:
+        whole = name.replace("/", "_").replace("\0", "_").encode(errors="replace")[:200] or b"_"
+        other = store / os.fsdecode(whole)
+        if not other.exists():
+            (shutil.copytree if copied else shutil.move)(store / DIGEST, other)
+
+    return harm
+
+
+def told_so(settings: Any) -> Harm:
+    """Writes an experiment that names itself rightly, if it is one that can be named."""
+
+    def harm(store: Path) -> None:
+        content = {"format": 1, "digest": DIGEST, "experiment": settings}
+        (store / DIGEST / "config.json").write_bytes(json_bytes(content))
+        try:
+            name = _experiment(settings).digest
+        except (ValueError, RecursionError):
+            return
+        if not (store / name).exists():
+            (store / DIGEST).rename(store / name)
+
+    return harm
+
+
+def _table(columns: dict[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    pl.DataFrame(columns, strict=False).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def tables() -> st.SearchStrategy[bytes]:
+    """Parquet files that are intact, but hold what no test measured."""
+    many = st.integers(0, 3)
+    lengths = st.sampled_from([0, -1, 1, 3, 6, 7, 2**31 - 1, -(2**31)])
+    shares = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from([0.5, -1e308, 1e308])
+
+    @st.composite
+    def right(draw: st.DrawFn) -> bytes:
+        size = draw(many)
+        rows = [
+            (draw(lengths), draw(shares), draw(shares), draw(st.sampled_from([16, 0, -5])), 0)
+            for _ in range(size)
+        ]
+        nulls = draw(st.booleans())
+        rows += [(None,) * 5] if nulls else []
+        buffer = io.BytesIO()
+        pl.DataFrame(rows, schema=SCHEMA | WAY, orient="row").write_parquet(buffer)
+        return buffer.getvalue()
+
+    wrong = st.dictionaries(
+        st.sampled_from([*SCHEMA, *WAY, "run", "more"]),
+        st.sampled_from([[1], [1.5], ["x"], [None], [b"x"], [[1]], [True], [{"a": 1}]]),
+    ).map(_table)
+    return right() | wrong
+
+
+EXPERIMENT = VICTIM.to_dict()
+CONFIG = {"format": 1, "digest": DIGEST, "experiment": EXPERIMENT}
+RESULT = {"status": "complete", "step": 60, "seconds": 1.5, "curve": [[60, 0.5, 0.5]]}
+PLAIN = {
+    "config.json": CONFIG,
+    "result.json": RESULT,
+    "environment.json": {"device": "cpu", "packages": {"jax": "0.10"}, "commit": None},
+    "failure.json": {"reason": "none"},
+}
+
+
+def harms(intact: dict[str, bytes]) -> st.SearchStrategy[Harm]:
+    """Every way to spoil a store, given the intact files of its first run."""
+    names = st.sampled_from(FILES)
+    places = st.sampled_from([*FILES, "", "evaluation", "lock", "torch.safetensors"])
+    kinds = ["folder", "pipe", "gone", "canary", "outside", "loop", "/dev/zero", "nowhere"]
+    return st.one_of(
+        names.flatmap(lambda n: damaged(intact[n]).map(lambda content: put(n, content))),
+        st.sampled_from(JSON).flatmap(
+            lambda n: altered(PLAIN[n]).map(lambda data: put(n, json_bytes(data)))
+        ),
+        altered(EXPERIMENT).map(told_so),
+        st.builds(odd, places, st.sampled_from(kinds)),
+        st.builds(renamed, st.sampled_from(NASTY) | inputs.texts, st.booleans()),
+        tables().map(lambda content: put(EVALUATION, content)),
+        tables().map(lambda content: put("evaluation/extra.parquet", content)),
+    )
+
+
+def read_intact(store: Path) -> dict[str, bytes]:
+    """Returns the files of the first run, those it lacks as good ones."""
+    found = {name: json.dumps(data).encode() for name, data in PLAIN.items()}
+    folder = Store(store).run(VICTIM).path
+    return found | {n: (folder / n).read_bytes() for n in FILES if (folder / n).exists()}

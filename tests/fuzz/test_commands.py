@@ -1,0 +1,117 @@
+"""Command lines of real flags and rubbish, stopped before anything is trained or drawn."""
+
+import dataclasses
+
+import jaxtyping
+import pytest
+from hypothesis import strategies as st
+
+from randpos.cli import COMMANDS, PRESETS
+from randpos.combinations import combinations
+from randpos.config import Experiment
+from randpos.errors import UserError
+from randpos.paper.experiments import Slice
+from randpos.report.tables import BUILDERS
+from randpos.sweeps.grid import flat
+from randpos.tasks import TASKS
+from tests.fuzz import inputs
+from tests.fuzz.commands import told
+from tests.fuzz.inputs import fuzz, tried
+
+
+def stop(*_, **__):
+    raise UserError("This is as far as a test goes.")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A folder of its own, in which no command gets to its work proper."""
+    monkeypatch.chdir(tmp_path)
+    jaxtyping.config.update("jaxtyping_disable", True)
+    monkeypatch.setattr("randpos.cli.enable_cache", lambda: None)
+    for name in (
+        "commands.training.train",
+        "commands.training.show_run",
+        "commands.sweeping.SweepView",
+        "commands.listing.examples",
+        "commands.listing.show_examples",
+        "commands.reporting.pictures",
+        "report.serve",
+        "report.write_page",
+        "figures.save",
+    ):
+        monkeypatch.setattr(f"randpos.{name}", stop)
+    monkeypatch.setattr("randpos.commands.sweeping.calibrate", lambda: 1e9)
+    (tmp_path / "runs").mkdir()
+    yield tmp_path
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def flags_of(command) -> list[str]:
+    """The flags of a command, negated ones included."""
+    names = [field.name for field in dataclasses.fields(command)]
+    names += [field.name for field in dataclasses.fields(Slice)] if "part" in names else []
+    names += list(flat(Experiment())) if "experiment" in names else []
+    flags = [f"--{name}".replace("_", "-") for name in names]
+    return [*flags, *(f"--no-{flag[2:]}" for flag in flags), "--help"]
+
+
+FLAGS = {name: flags_of(command) for name, command in COMMANDS.items()}
+# No path that leads out of the folder: a file that somebody names is theirs to have written.
+RUBBISH = [one for one in inputs.NASTY if "/" not in one]
+words = st.one_of(
+    st.sampled_from([*TASKS, *combinations(), *BUILDERS, *PRESETS, "list", "show", "pack", "all"]),
+    st.sampled_from(["0", "1", "-1", "7", "1e-3", "nan", "inf", "1_0", "0x10", "9" * 5000, "true"]),
+    st.sampled_from(["runs", "json", "text", "latex", "nowhere.toml", "local", "ray", "--", "-x"]),
+    st.sampled_from(RUBBISH),
+    st.text(st.characters(exclude_characters="/"), max_size=8),
+)
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> list[str]:
+    name = draw(st.sampled_from([*COMMANDS, "rubbish", "", "--version", "-h"]))
+    line = [name]
+    for _ in range(draw(st.integers(0, 5))):
+        if name in FLAGS and draw(st.booleans()):
+            flag = draw(st.sampled_from(FLAGS[name]))
+            line += [f"{flag}={draw(words)}"] if draw(st.booleans()) else [flag, draw(words)]
+        else:
+            line.append(draw(words))
+    return line
+
+
+@fuzz(80, line=lines())
+def test_a_command_line_is_obeyed_or_refused(here, line):
+    before = {path.name for path in here.parent.iterdir()}
+    with tried("command lines"):
+        code, _, err = told(line)
+    if code == 2:
+        assert err.count("\n") == 1, err
+    assert {path.name for path in here.parent.iterdir()} == before
+    assert not any((here / "runs").iterdir())
+
+
+GOOD = [
+    (["train", "--task", "even_pairs"], 2),
+    (["tasks"], 0),
+    (["encodings", "--format", "json"], 0),
+    (["runs"], 0),
+    (["table", "table1"], 0),
+    (["sweep", "pca", "--estimate"], 0),
+    (["sweep", "curves", "--budget", "smoke"], 2),
+]
+
+
+@pytest.mark.parametrize(("line", "code"), GOOD)
+def test_a_good_line_gets_as_far_as_a_test_goes(here, line, code):
+    found, _, err = told(line)
+    assert found == code
+    assert code == 0 or "as far as a test goes" in err
+
+
+def test_every_command_has_flags_to_try():
+    assert set(FLAGS) == set(COMMANDS)
+    assert "--max-length" in FLAGS["evaluate"]
+    assert "--positions.maximum" in FLAGS["train"]
+    assert "--test-length" in FLAGS["sweep"]

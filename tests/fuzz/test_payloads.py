@@ -1,0 +1,73 @@
+"""Nothing that is read can run: the source has no way to, and a store's names are not imported."""
+
+import ast
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import randpos
+from tests.experiments import tiny
+from tests.fuzz.commands import told
+from tests.fuzz.inputs import json_bytes
+
+SOURCES = sorted(Path(randpos.__file__).parent.rglob("*.py"))
+MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib", "yaml"}
+CALLS = {"eval", "exec", "compile", "__import__", "execfile"}
+
+LOADERS = {"np.load", "numpy.load", "torch.load", "os.system", "os.popen"}
+"""NumPy reads pickles if told to, PyTorch unless told not to."""
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_no_source_has_a_way_to_run_data(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            assert not {name.name.split(".")[0] for name in node.names} & MODULES
+        if isinstance(node, ast.ImportFrom):
+            assert (node.module or "").split(".")[0] not in MODULES
+        if isinstance(node, ast.Call):
+            called = node.func
+            if isinstance(called, ast.Name):
+                assert called.id not in CALLS
+            if isinstance(called, ast.Attribute):
+                # np.load reads pickles if told to, torch.load does so by itself.
+                assert ast.unparse(called) not in (
+                    "np.load",
+                    "numpy.load",
+                    "torch.load",
+                    "os.system",
+                )
+            assert not {"allow_pickle", "shell"} & {word.arg for word in node.keywords}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["runs", "list"],
+        ["runs", "show", ""],
+        ["runs", "pack", "packed"],
+        ["table", "table1"],
+        ["report", "--no-figures"],
+        ["report", "--figures"],
+        ["report", "--out", "report.md"],
+    ],
+    ids=" ".join,
+)
+def test_looking_at_a_store_imports_no_task_that_it_names(tmp_path, monkeypatch, command):
+    """Only training, testing and exporting such a run do, as its owner asked for."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("randpos.cli.enable_cache", lambda: None)
+    Path("hostile.py").write_text("raise BaseException('executed')")
+    one = tiny()
+    object.__setattr__(one, "task", "hostile:Task")
+    folder = Path("runs") / one.digest
+    folder.mkdir(parents=True)
+    config = {"format": 1, "digest": one.digest, "experiment": one.to_dict()}
+    (folder / "config.json").write_bytes(json_bytes(config))
+    (folder / "result.json").write_text(json.dumps({"status": "complete", "step": 60}))
+    where = [] if command[0] == "report" else ["--store", "runs"]
+    code, _, err = told([*command, *where])
+    assert code == 0, err
+    assert "hostile" not in sys.modules

@@ -1,0 +1,153 @@
+"""Stores that somebody spoiled, read by every command that reads a store."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import jaxtyping
+import pytest
+from hypothesis import strategies as st
+
+from randpos import Accuracy
+from randpos.records import PACKED
+from randpos.report import charts
+from tests.fuzz.commands import told
+from tests.fuzz.hostile import DIGEST, harms, make_pack, make_store, read_intact
+from tests.fuzz.inputs import damaged, fuzz, tried
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory) -> Path:
+    """A store, and the same packed; never changed."""
+    path = tmp_path_factory.mktemp("origin")
+    make_store(path / "runs")
+    make_pack(path / "runs", path / "packed")
+    return path
+
+
+class Guess:
+    """In the place of the evaluator, which would compile: a model is read, but not run."""
+
+    def __init__(self, experiment) -> None:
+        self.experiment = experiment
+
+    def test(self, parameters, lengths):
+        for length in lengths:
+            yield Accuracy(length, 0.5, 0.5)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """An empty folder beside one that nobody may touch; a module that nobody may import."""
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    (work / "hostile.py").write_text("raise BaseException('executed')")
+    monkeypatch.setattr("randpos.cli.enable_cache", lambda: None)
+    monkeypatch.setattr("randpos.runs.Evaluator", Guess)
+    monkeypatch.setattr("randpos.commands.reporting.pictures", lambda *_, **__: {})
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield work
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def fresh(origin: Path, name: str) -> Path:
+    """Copies the store, and puts things that must stay as they are beside it."""
+    for path in (Path("store"), Path("outside")):
+        shutil.rmtree(path, ignore_errors=True)
+    shutil.copytree(origin / name, "store")
+    (Path("outside") / "sub").mkdir(parents=True)
+    (Path("outside") / "canary").write_text("precious")
+    return Path("store").absolute()
+
+
+def check_outside() -> None:
+    """Asserts that nothing beside the store was made, changed or imported."""
+    found = sorted(str(path) for path in Path("outside").rglob("*"))
+    assert found == ["outside/canary", "outside/sub"]
+    assert (Path("outside") / "canary").read_text() == "precious"
+    allowed = {"outside", "store", "hostile.py", "report.html", "report.md", "packed-again"}
+    assert {path.name for path in Path().iterdir()} <= allowed
+    assert "hostile" not in sys.modules
+
+
+READING = [
+    ["runs", "list"],
+    ["runs", "list", "--format", "json"],
+    ["runs", "show", DIGEST],
+    ["runs", "show", "", "--format", "json"],
+    ["runs", "show", DIGEST, "--format", "json"],
+    ["runs", "pack", "packed-again"],
+    ["runs", "prune", "--status", "failed"],
+    ["runs", "prune", "--status", "complete", "--yes"],
+    ["table", "table1"],
+    ["table", "max-position", "--format", "latex"],
+    ["sweep", "table1", "--budget", "smoke", "--dry-run"],
+]
+ACTING = [
+    ["evaluate", DIGEST, "--batch", "16"],
+    ["evaluate", DIGEST, "--batch", "7", "--format", "json"],
+    ["evaluate", "", "--batch", "16"],
+    ["export", DIGEST],
+    ["export", DIGEST, "--overwrite"],
+]
+
+
+@pytest.fixture(scope="module")
+def ways(origin):
+    return harms(read_intact(origin / "runs"))
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """The speed of this machine is not what is tested."""
+    monkeypatch.setattr("randpos.commands.sweeping.calibrate", lambda: 1e9)
+
+
+@fuzz(100, data=st.data(), command=st.sampled_from(READING))
+def test_a_spoiled_store_is_read_or_refused(origin, ways, data, command):
+    harm = data.draw(ways)
+    store = fresh(origin, "runs")
+    harm(store)
+    with tried("stores that are read"):
+        told([*command, "--store", str(store)])
+    check_outside()
+
+
+@fuzz(60, data=st.data(), command=st.sampled_from(ACTING))
+def test_a_spoiled_run_is_used_or_refused(origin, ways, data, command):
+    harm = data.draw(ways)
+    store = fresh(origin, "runs")
+    harm(store)
+    with tried("runs that are evaluated or exported"):
+        told([*command, "--store", str(store)])
+    check_outside()
+
+
+@pytest.fixture(scope="module")
+def library():
+    """The page's own scripts; what makes them takes more memory than an input may."""
+    charts.library()
+
+
+@fuzz(10, data=st.data(), out=st.sampled_from(["report.html", "report.md"]))
+def test_the_report_of_a_spoiled_store_is_written_or_refused(origin, ways, library, data, out):
+    harm = data.draw(ways)
+    store = fresh(origin, "runs")
+    harm(store)
+    Path(out).unlink(missing_ok=True)
+    with tried("stores that are reported on"):
+        code, _, _ = told(["report", str(store), "--out", out])
+    assert Path(out).exists() == (code == 0)
+    check_outside()
+
+
+@fuzz(40, data=st.data(), name=st.sampled_from(PACKED), command=st.sampled_from(READING))
+def test_a_spoiled_pack_is_read_or_refused(origin, data, name, command):
+    content = data.draw(damaged((origin / "packed" / name).read_bytes()))
+    store = fresh(origin, "packed")
+    (store / name).write_bytes(content)
+    with tried("packed stores"):
+        code, _, err = told([*command, "--store", str(store)])
+    assert code == 0 or str(store) in err or command[0] in err or "runs" in err
+    check_outside()
