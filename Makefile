@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: demo test test-all lint docs format bench clean
+.PHONY: demo results test test-all lint docs format bench clean
 
 demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which one generalizes
 	$(BIN)/randpos reproduce curves --budget laptop --tasks bucket_sort \
@@ -31,10 +31,34 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The runs of results/: some hours of two cores; stopped, it continues.
+RUNS := runs/results
+SLICE := --budget laptop --steps 3000 --batch 32 --rates 5e-4 --stride 20 --examples 100
+SWEEP := $(BIN)/randpos sweep
+CORE := none sincos relative randomized-sincos randomized-relative
+results: $(VENV)/.demo  ## Train what docs/results.md is about, and write that page
+	$(SWEEP) table1 $(SLICE) --store $(RUNS) --encodings $(CORE) \
+		--tasks bucket_sort missing_duplicate reverse_string even_pairs
+	$(SWEEP) readings $(SLICE) --store $(RUNS) --tasks missing_duplicate
+	$(SWEEP) table1 $(SLICE) --store $(RUNS) --tasks bucket_sort missing_duplicate \
+		--encodings rope randomized-rope
+	$(BIN)/randpos runs pack results --store $(RUNS) --keep 445c3fec2a868c9b a1f8f1af6e24209d
+	$(BIN)/randpos figure curves --store results --out docs/figures
+	$(BIN)/randpos report results --out docs/results.md
+
 bench: $(VENV)/.dev  ## The tables of docs/performance.md and docs/tasks.md
 	$(BIN)/python benchmarks/tasks.py
 	$(BIN)/python benchmarks/model.py
 	$(BIN)/python benchmarks/training.py
+
+.PHONY: fuzz bounds
+COUNT ?= 500
+fuzz: $(VENV)/.dev  ## Bad input by the thousand: COUNT of them in every test
+	RANDPOS_FUZZ=$(COUNT) $(BIN)/pytest -q tests/fuzz
+
+bounds: $(VENV)/bin/python  ## A part of the tests with the oldest and the newest dependencies
+	$(BIN)/python tests/bounds.py lowest .venv/lowest
+	$(BIN)/python tests/bounds.py newest .venv/newest
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -14,6 +14,7 @@ from randpos.errors import UserError
 from randpos.files import explained
 from randpos.records import Records, pack, read_records
 from randpos.store import BusyError, Store
+from randpos.sweeps.snapshots import put, take
 
 LISTED = ["run", "task", "encoding", "seed", "learning_rate", "steps", "status", "step", "reason"]
 
@@ -23,7 +24,8 @@ class Runs:
     """List the runs of a store, `show` one, `prune` some, or `pack` their results.
 
     `prune` removes the runs of a --status; without --yes it only tells which. `pack` writes the
-    configurations and accuracies of all runs into two small files that are a store themselves.
+    configurations and accuracies of all runs into two small files that are a store themselves; the
+    runs that --keep names are copied whole, for commands that need their parameters.
     """
 
     action: tyro.conf.Positional[Literal["list", "show", "prune", "pack"]] = "list"
@@ -34,6 +36,8 @@ class Runs:
     """The store."""
     status: Literal["complete", "diverged", "failed", "unfinished"] | None = None
     """Only runs that stand so."""
+    keep: tuple[str, ...] = ()
+    """For pack: digests, or their beginnings, of runs to copy whole."""
     yes: bool = False
     """Remove, instead of telling what would be removed."""
     format: Format = "text"
@@ -55,7 +59,10 @@ class Runs:
             raise UserError("runs pack needs a folder to write to: randpos runs pack FOLDER.")
         else:
             kept = records.accuracies.filter(pl.col("run").is_in(runs["run"].implode()))
+            whole = [Store(self.store).find(digest) for digest in self.keep]
             pack(Records(runs, kept), Path(self.name))
+            for folder in whole:
+                put(take(folder.path), Store(Path(self.name)).run_at(folder.path.name).path)
             print(f"{len(runs):,} runs packed into {self.name}")
 
     def show(self, records: Records) -> None:
