@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from randpos.combinations import PAPER_ROWS, get_combination
 from randpos.config import PRESETS, Experiment, preset
-from randpos.errors import unknown
+from randpos.errors import UserError, unknown
 from randpos.sweeps.grid import Grid, distinct, flat
 from randpos.tasks import TASKS
 
@@ -105,6 +105,11 @@ class Slice:
         }
         usual = {"learning_rate": RATES[self.budget], "seed": SEEDS[self.budget]}
         axes = {name: said.get(name) or values for name, values in grid.axes.items()}
+        if self.encodings and "encoding" in axes and grid.name != "table1":
+            # Only Table 1 takes whatever is asked for: elsewhere rows have their meaning.
+            axes["encoding"] = [e for e in grid.axes["encoding"] if e in said["encoding"]]
+            if not axes["encoding"]:
+                return []
         for name, values in usual.items():
             if said[name] or name not in {**grid.fixed, **axes}:
                 axes[name] = said[name] or values
@@ -114,4 +119,7 @@ class Slice:
 def expand(name: str, part: Slice) -> list[Experiment]:
     """Returns the runs of a named experiment, without repetitions, or of `all` of them."""
     chosen = [grid for one in (names() if name == "all" else [name]) for grid in grids(name=one)]
-    return distinct(one for grid in chosen for one in part.expand(grid))
+    found = distinct(one for grid in chosen for one in part.expand(grid))
+    if not found:
+        raise UserError(f"{name} has no runs with the encodings {', '.join(part.encodings)}.")
+    return found

@@ -1,0 +1,90 @@
+"""The named experiments, and slices of them."""
+
+import pytest
+
+from randpos import TASKS, UserError
+from randpos.paper.experiments import ROWS, Slice, expand, names
+
+
+def settings(name: str, **options) -> set[tuple]:
+    found = expand(name, Slice(**options))
+    return {(e.task, e.encoding, e.seed, e.learning_rate) for e in found}
+
+
+def test_table_1_is_every_task_with_every_row_seed_and_rate():
+    wanted = {
+        (task, encoding, seed, rate)
+        for task in TASKS
+        for encoding in ROWS["table1"]
+        for seed in range(10)
+        for rate in (1e-4, 3e-4, 5e-4)
+    }
+    assert len(wanted) == 4950
+    assert settings("table1") == wanted
+
+
+def test_the_three_tables_are_the_paper_s_5850_runs():
+    tables = ("table1", "ablation-sorting", "geometric")
+    assert len({e.digest for name in tables for e in expand(name, Slice())}) == 5850
+
+
+def test_the_other_experiments_of_the_paper():
+    efficiency = expand("efficiency", Slice())
+    assert len(efficiency) == 60
+    assert {(e.encoding, e.lengths.maximum) for e in efficiency} == {
+        ("relative", 500),
+        ("randomized-relative", 40),
+    }
+    swept = expand("max-position", Slice(tasks=("reverse_string",)))
+    assert len(swept) == 120
+    assert {e.positions.maximum for e in swept} == {1024, 2048, 4096, 8192}
+
+
+def test_all_is_the_union_of_all():
+    part = Slice(budget="smoke")
+    union = {e.digest for name in names() for e in expand(name, part)}
+    assert {e.digest for e in expand("all", part)} == union
+
+
+def test_a_slice_asks_for_less_or_for_other_encodings_of_table_1():
+    part = {
+        "tasks": ("even_pairs",),
+        "encodings": ("fire", "label"),
+        "seeds": (3,),
+        "rates": (1.0,),
+    }
+    assert settings("table1", **part) == {
+        ("even_pairs", "fire", 3, 1.0),
+        ("even_pairs", "randomized-learned", 3, 1.0),
+    }
+
+
+def test_elsewhere_a_slice_only_leaves_encodings_out():
+    part = {"budget": "smoke", "tasks": ("even_pairs",)}
+    found = settings("geometric", **part, encodings=("geometric", "rope"))
+    assert {encoding for _, encoding, *_ in found} == {"geometric"}
+    with pytest.raises(UserError, match="geometric has no runs with the encodings rope"):
+        expand("geometric", Slice(**part, encodings=("rope",)))
+
+
+def test_a_model_is_tested_at_all_lengths_that_it_was_trained_on():
+    assert {e.test_length for e in expand("efficiency", Slice(budget="smoke"))} == {60, 500}
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"encodings": ("rotary",)}, "Unknown encoding 'rotary'"),
+        ({"tasks": ("nope",)}, "Unknown task 'nope'"),
+        ({"steps": 0}, "steps=0 must be at least 1"),
+        ({"examples": 0}, "evaluation.batch=0 must be at least 1"),
+    ],
+)
+def test_bad_slices_get_a_sentence(bad, message):
+    with pytest.raises(UserError, match=message):
+        expand("table1", Slice(**bad))
+
+
+def test_unknown_experiments_are_told_apart():
+    with pytest.raises(UserError, match="did you mean 'table1'"):
+        expand("tabel1", Slice())
