@@ -9,6 +9,8 @@ import pytest
 from randpos import config
 from randpos.cli import main
 from randpos.records import read_records
+from randpos.report.findings import findings, verdicts
+from randpos.report.tables import make_table
 from tests.experiments import tiny
 
 ROOT = Path(__file__).parent.parent
@@ -56,3 +58,13 @@ def test_make_target_exists(target):
 @pytest.mark.parametrize("link", re.findall(r"\]\((?!http)([^)#]+)\)", README))
 def test_link_leads_somewhere(link):
     assert (ROOT / link).exists()
+
+
+def test_the_numbers_are_those_of_the_committed_results():
+    found = verdicts(make_table(read_records(ROOT / "results"), "table1"))
+    assert "\n\n".join(found) in README
+
+
+def test_the_page_of_results_is_what_the_command_writes():
+    text = findings(read_records(ROOT / "results"), Path("results"))
+    assert (ROOT / "docs" / "results.md").read_text() == text

@@ -30,7 +30,7 @@ def words(*scores: tuple[str, str, float]) -> str:
 )
 def test_a_difference_is_judged_by_its_sign_and_the_paper_s(task, plain, randomized, verdict):
     text = words((task, "relative", plain), (task, "randomized-relative", randomized))
-    assert f"**1** {verdict}" in text
+    assert f"{verdict}: **1**" in text
     assert f"| {100 * (randomized - plain):+.1f} |" in text
 
 
@@ -41,7 +41,7 @@ def test_one_half_of_a_pair_says_nothing():
 def test_the_paper_agrees_with_itself():
     text = findings(paper_records(), Path("store"))
     assert "opposite" not in text
-    assert "at our budget**" not in text
+    assert "at our budget: **" not in text
     for title in ("Scores of all encodings", "Without sorting", "Geometric attention"):
         assert f"## {title}" in text
 

@@ -90,7 +90,7 @@ def verdicts(table: Table) -> list[str]:
     if not rows:
         return ["No randomized encoding has a plain one beside it yet."]
     words = Counter(_verdict(ours, theirs) for *_, ours, theirs in rows)
-    counted = "; ".join(f"**{count}** {verdict}" for verdict, count in words.most_common())
+    counted = ", ".join(f"{verdict}: **{count}**" for verdict, count in words.most_common())
     lines = [
         "| task | encoding | randomized − plain, ours | the paper's | verdict |",
         "|---|---|---:|---:|---|",
