@@ -26,6 +26,11 @@ GRACE = 10.0
 """Seconds that workers have to end."""
 
 
+TIRED = 2 * 2**30
+"""Bytes after which a worker is replaced between two jobs: the programs of jobs that it has done
+stay in its memory, some hundred MB for each."""
+
+
 class WorkerLostError(Exception):
     """A worker ended before its job did."""
 
@@ -107,7 +112,11 @@ class Local:
             "store": str(self.store),
             "save_every": self.save_every,
         }
-        worker.do(order, emit)
+        if worker.do(order, emit) > TIRED:
+            self.here.worker = None
+            self.workers.discard(worker)
+            worker.dismiss()
+            worker.close(GRACE)
 
     def stop(self) -> None:
         """Interrupts the workers: each saves its runs and ends."""
@@ -147,8 +156,8 @@ class Worker:
                 "raise the limits of this machine."
             ) from error
 
-    def do(self, order: dict[str, Any], emit: Emit) -> None:
-        """Sends an order and follows it to its end."""
+    def do(self, order: dict[str, Any], emit: Emit) -> int:
+        """Sends an order and follows it to its end; returns the bytes that the process took."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with contextlib.suppress(BrokenPipeError):  # which the missing answer tells
@@ -166,7 +175,7 @@ class Worker:
             elif "refused" in told:
                 raise StorageError(told["refused"])
             elif "end" in told:
-                return
+                return int(told["end"])
         raise WorkerLostError(self._epitaph())
 
     def _epitaph(self) -> str:

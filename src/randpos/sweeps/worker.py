@@ -7,6 +7,7 @@ worker outlives its driver by more than a few steps.
 import dataclasses
 import json
 import os
+import resource
 import signal
 import sys
 import warnings
@@ -36,7 +37,7 @@ def serve(order: dict[str, Any], tell: Tell) -> None:
                 perform(claims.mine, store, emit, order["save_every"])
     except StorageError as error:
         tell({"refused": str(error)})
-    tell({"end": True})
+    tell({"end": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024})
 
 
 def main() -> int:
