@@ -54,14 +54,14 @@ class Command:
         seeds: int = 4,
         steps: int = 1000,
         grid: str = "",
-        **more: str,
+        more: dict[str, str] | None = None,
     ) -> None:
         self.store = store
         self.file = store.parent / f"{store.name}.toml"
         self.file.write_text(grid or GRID.format(steps=steps, seeds=list(range(seeds))))
         where = ["--store", str(store), "--save-every", "0", *flags]
         self.line = [sys.executable, "-m", "randpos.cli", "sweep", str(self.file), *where]
-        self.environment = environment(cache, **more)
+        self.environment = environment(cache, **(more or {}))
 
     def experiments(self):
         return Slice().expand(read_grid(self.file))
@@ -98,7 +98,11 @@ def wait(happened: Callable[[], bool]) -> None:
 
 def end(process: subprocess.Popen[str], code: int = 0) -> str:
     """Waits for the end of a process, and returns what it said on the way."""
-    out, said = process.communicate(timeout=PATIENCE)
+    try:
+        out, said = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, said = process.communicate()
     assert process.returncode == code, out + said
     assert "Traceback" not in said
     return said

@@ -103,7 +103,7 @@ def test_two_sweeps_share_the_work_and_do_no_run_twice(tmp_path, cache, quiet):
     (tmp_path / "sitecustomize.py").write_text(AUDIT)
     log = tmp_path / "log"
     more = {"PYTHONPATH": str(tmp_path), "AUDIT": str(log)}
-    command = Command(tmp_path / "runs", cache, "--workers", "1", "--members", "1", **more)
+    command = Command(tmp_path / "runs", cache, "--workers", "1", "--members", "1", more=more)
     both = [command.start() for _ in range(2)]
     for process in both:
         end(process)

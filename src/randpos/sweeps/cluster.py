@@ -7,6 +7,7 @@ the checkpoints that have arrived. No shared file system is needed.
 
 import os
 import queue
+import socket
 import tempfile
 import threading
 import time
@@ -56,8 +57,9 @@ class Ray:
         self.mine = not self.ray.is_initialized()
         if self.mine:
             try:
+                check_address(address)
                 self.ray.init(address=address, log_to_driver=False, logging_level="error")
-            except ConnectionError as error:
+            except (OSError, ValueError, RuntimeError) as error:
                 raise UserError(
                     f"There is no Ray cluster at {address!r}; start one with: ray start --head."
                 ) from error
@@ -109,6 +111,13 @@ class Ray:
         """Leaves the cluster."""
         if self.mine:
             self.ray.shutdown()
+
+
+def check_address(address: str | None) -> None:
+    """Knocks at a cluster's door; Ray itself would wait for minutes before it gives up."""
+    host, _, port = (address or "").rpartition("://")[2].rpartition(":")
+    if host:
+        socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def _first_line(error: Exception) -> str:
