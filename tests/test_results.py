@@ -63,3 +63,21 @@ def test_a_damaged_file_is_named(tmp_path, damage):
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(UserError, match="is damaged; remove it to evaluate again"):
         read_accuracies(tmp_path, tiny())
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("length", [1, 3, 0, -1, None])
+@pytest.mark.parametrize("share", [0.5, 1.5, -0.1, NAN, INF, None])
+def test_what_no_test_can_measure_is_named(tmp_path, length, share):
+    write_accuracies(tmp_path, tiny(), ROWS)
+    path = accuracies_path(tmp_path, tiny())
+    table = pl.read_parquet(path)
+    more = pl.DataFrame([(length, share, 0.5, 16, 0)], schema=table.schema, orient="row")
+    pl.concat([table, more]).write_parquet(path)
+    if (length, share) == (3, 0.5):
+        assert Accuracy(3, 0.5, 0.5) in read_accuracies(tmp_path, tiny())
+        return
+    with pytest.raises(UserError, match="is damaged; remove it to evaluate again"):
+        read_accuracies(tmp_path, tiny())

@@ -43,6 +43,10 @@ def read_accuracies(folder: Path, experiment: Experiment) -> list[Accuracy]:
     except UNREADABLE as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{path} is damaged; remove it to evaluate again ({reason}).") from error
+    share = pl.col("accuracy", "whole").is_between(0, 1)  # which NaN is not
+    sound = table.filter(pl.all_horizontal(pl.col("length") >= 1, share)).unique("length")
+    if len(sound) < len(table):
+        raise UserError(f"{path} is damaged; remove it to evaluate again (no such accuracies).")
     return sorted(Accuracy(*row) for row in table.iter_rows())
 
 
