@@ -90,7 +90,7 @@ class Runs:
     def prune(self, names: list[str]) -> None:
         """Removes runs that nobody works on."""
         if self.status is None:
-            raise UserError("runs prune needs --status: which runs are to be removed?")
+            raise UserError("runs prune needs --status, which says what runs are to be removed.")
         for name in names:
             folder = Store(self.store).run_at(name)
             if not folder.path.is_dir():

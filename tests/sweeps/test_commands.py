@@ -1,0 +1,212 @@
+"""`randpos sweep` without sweeping, and `randpos runs`."""
+
+import json
+import re
+
+import pytest
+
+from randpos import cli, preset
+from randpos.cli import main
+from randpos.commands import sweeping
+from randpos.records import read_records
+from randpos.store import Store
+from randpos.sweeps.estimate import cost
+from tests.experiments import tiny
+from tests.sweeps.processes import GRID
+from tests.sweeps.synthetic import write_run
+
+
+@pytest.fixture(autouse=True)
+def isolated(monkeypatch, tmp_path):
+    """Runs in an empty folder with a grid file, measures nothing, and keeps no cache."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "enable_cache", lambda: None)
+    monkeypatch.setattr("warnings.showwarning", lambda *_: None)
+    monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(sweeping, "calibrate", lambda: 2e9)
+    (tmp_path / "grid.toml").write_text(GRID.format(steps=60, seeds=list(range(6))))
+    return tmp_path
+
+
+def told(capsys, *arguments: str):
+    """What a command prints as JSON."""
+    assert main([*arguments, "--format", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def refusal(capsys, *arguments: str) -> str:
+    """Runs a command that must fail, and returns the one line that it says."""
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"randpos: [^\n]+\.\n", err), err
+    return err
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Seeds 0 and 1 are tested, 2 diverged, 3 failed, 4 is under way; 5 is not there."""
+    folder = tmp_path / "runs"
+    write_run(folder, tiny(seed=0))
+    write_run(folder, tiny(seed=1))
+    write_run(folder, tiny(seed=2), "diverged")
+    write_run(folder, tiny(seed=3), "failed", reason="no [bold]luck[/x]\x1b[31m")
+    write_run(folder, tiny(seed=4), "unfinished")
+    return folder
+
+
+# What a sweep would do.
+
+
+def test_a_dry_run_tells_what_is_missing_and_writes_nothing(capsys, store):
+    before = sorted(store.rglob("*"))
+    (row,) = told(capsys, "sweep", "grid.toml", "--dry-run", "--workers", "2")
+    names = ("runs", "done", "failed", "missing", "programs", "members_per_program", "workers")
+    assert [row[name] for name in names] == [6, 3, 1, 2, 2, 1, 2]
+    price = cost([tiny(seed=4), tiny(seed=5)])
+    assert row["hours"] == pytest.approx(price.operations / 2e9 / 3600)
+    assert row["disk_gb"] == pytest.approx(price.disk / 1e9)
+    assert sorted(store.rglob("*")) == before
+
+
+def test_a_dry_run_of_a_retry_counts_the_failed_and_forgives_nothing(capsys, store):
+    (row,) = told(capsys, "sweep", "grid.toml", "--dry-run", "--retry-failed")
+    assert (row["failed"], row["missing"]) == (0, 3)
+    assert Store(store).run(tiny(seed=3)).failure()
+
+
+def test_a_dry_run_as_text(capsys):
+    assert main(["sweep", "grid.toml", "--dry-run"]) == 0
+    assert "missing" in capsys.readouterr().out
+
+
+def test_an_estimate_divides_the_hours_among_accelerators(capsys):
+    rows = told(capsys, "sweep", "table1", "--estimate", "--tasks", "even_pairs", "--seeds", "0")
+    assert [row["accelerators"] for row in rows] == [1, 8, 64]
+    assert {row["runs"] for row in rows} == {11 * 3}
+    hours = [row["hours"] for row in rows]
+    assert hours[0] == pytest.approx(8 * hours[1])
+    assert hours[0] == pytest.approx(64 * hours[2])
+    work = rows[0]["petaflop_training"] + rows[0]["petaflop_testing"]
+    assert hours[0] == pytest.approx(work * 1e6 / rows[0]["gflops_each"] / 3600)
+    assert main(["sweep", "grid.toml", "--estimate"]) == 0
+    assert "hours" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table9"], "Unknown experiment 'table9'; did you mean 'table1'?"),
+        (["nowhere.toml"], "nowhere.toml cannot be used: No such file or directory"),
+        (["table1", "--tasks", "reverse"], "Unknown task 'reverse'"),
+        (["table1", "--encodings", "rotary"], "Unknown encoding 'rotary'"),
+        (["table1", "--seeds", "-1"], "seed=-1 must lie between"),
+        (["table1", "--rates", "0"], "learning_rate=0.0 must be a positive number"),
+        (["table1", "--budget", "huge"], "huge"),
+        (["table1", "--steps", "0"], "steps=0 must be at least 1"),
+        (["grid.toml", "--workers", "0"], "--workers 0 must be at least 1"),
+        (["grid.toml", "--workers", "-1"], "--workers -1 must be at least 1"),
+        (["grid.toml", "--members", "0"], "--members 0 must be at least 1"),
+        (["grid.toml", "--save-every", "-1"], "--save-every -1.0 must be a number of seconds"),
+        (["grid.toml", "--save-every", "nan"], "--save-every nan must be a number of seconds"),
+        (["grid.toml", "--executor", "slurm"], "slurm"),
+        ([], "name"),
+    ],
+)
+def test_a_mistake_is_one_sentence(capsys, arguments, message):
+    assert message in refusal(capsys, "sweep", *arguments)
+
+
+# What a store holds.
+
+
+def test_list_tells_every_run(capsys, store):
+    rows = {row["seed"]: row for row in told(capsys, "runs", "list")}
+    assert [rows[s]["status"] for s in range(5)] == [
+        *("complete", "complete", "diverged", "failed", "unfinished")
+    ]
+    assert rows[3]["reason"] == "no [bold]luck[/x]\x1b[31m"
+    assert rows[0]["run"] == tiny().digest
+    assert [row["seed"] for row in told(capsys, "runs", "--status", "complete")] == [0, 1]
+
+
+def test_text_shows_names_as_they_are_and_no_commands_to_the_terminal(capsys, store):
+    assert main(["runs"]) == 0
+    out = capsys.readouterr().out
+    assert "5 runs" in out
+    assert "no [bold]luck[/x]�[31m" in "".join(out.split("\n")).replace("│", "")
+    assert "\x1b[31m" not in out
+
+
+def test_show_tells_everything_of_one_run(capsys, store):
+    one = tiny(seed=1)
+    (row,) = told(capsys, "runs", "show", one.digest[:6])
+    assert row["config"] == one.to_dict()
+    assert row["environment"]["backend"] == "cpu"
+    assert [point["length"] for point in row["accuracies"]] == [1, 2, 3, 4, 5, 6]
+    assert row["accuracies"][0]["accuracy"] == pytest.approx(2 / 3)
+    assert main(["runs", "show", one.digest]) == 0
+    out = capsys.readouterr().out
+    assert "positions.maximum" in out
+    assert "packages.jax" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("", "fits 5 runs"), ("xyz", "There is no run 'xyz'")]
+)
+def test_show_needs_one_run(capsys, store, name, message):
+    assert message in refusal(capsys, "runs", "show", name)
+
+
+def test_prune_removes_only_when_told_and_only_that_status(capsys, store):
+    assert "needs --status" in refusal(capsys, "runs", "prune", "--yes")
+    folder = store / tiny(seed=3).digest
+    assert main(["runs", "prune", "--status", "failed"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"would remove runs/{folder.name}")
+    assert out.endswith("pass --yes to do it.\n")
+    assert len(read_records(store).runs) == 5
+    assert main(["runs", "prune", "--status", "failed", "--yes"]) == 0
+    assert capsys.readouterr().out == f"removed runs/{folder.name}\n"
+    assert sorted(read_records(store).runs["seed"]) == [0, 1, 2, 4]
+
+
+def test_prune_keeps_a_run_that_somebody_works_on(capsys, store):
+    write_run(store, tiny(seed=5), "unfinished")
+    lock = Store(store).run(tiny(seed=4)).lock()
+    assert main(["runs", "prune", "--status", "unfinished", "--yes"]) == 0
+    lock.release()
+    out = capsys.readouterr().out
+    assert f"kept runs/{tiny(seed=4).digest}: " in out
+    assert f"removed runs/{tiny(seed=5).digest}\n" in out
+
+
+def test_pack_makes_a_store_that_lists_the_same(capsys, store, tmp_path):
+    before = told(capsys, "runs")
+    assert main(["runs", "pack", "small"]) == 0
+    assert capsys.readouterr().out == "5 runs packed into small\n"
+    assert told(capsys, "runs", "--store", "small") == before
+    assert told(capsys, "runs", "show", tiny().digest, "--store", "small") == told(
+        capsys, "runs", "show", tiny().digest
+    )
+    assert "needs a folder" in refusal(capsys, "runs", "pack")
+    # What is packed has no folder to remove.
+    assert main(["runs", "prune", "--status", "failed", "--yes", "--store", "small"]) == 0
+    assert told(capsys, "runs", "--store", "small") == before
+
+
+def test_pack_may_keep_some_runs_whole(store, tmp_path):
+    assert main(["runs", "pack", "small", "--keep", tiny().digest[:8]]) == 0
+    assert [path.name for path in (tmp_path / "small").iterdir() if path.is_dir()] == [
+        tiny().digest
+    ]
+
+
+def test_a_store_that_is_not_there_is_one_sentence(capsys):
+    assert "nowhere is not a store of runs" in refusal(capsys, "runs", "--store", "nowhere")
+
+
+def test_the_budget_of_a_named_experiment_is_the_presets(capsys):
+    (row,) = told(capsys, "sweep", "pca", "--dry-run", "--budget", "smoke")
+    assert row["runs"] == 2
+    assert preset("smoke").steps == 20

@@ -1,0 +1,82 @@
+"""What runs cost, beside what XLA counts."""
+
+import dataclasses
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import pytest
+
+from randpos import Architecture, Evaluation, Experiment, Schedule
+from randpos.sequences import assemble
+from randpos.sweeps import estimate
+from randpos.sweeps.estimate import cost, disk, forward, parameters, training
+from tests.experiments import random_model, tiny
+
+KINDS = ["none", "sincos", "relative", "rope", "alibi", "randomized-relative", "randomized-rope"]
+"""Not geometric: most of what it computes is not matrix products, which the formula counts."""
+
+
+def counted(experiment: Experiment, length: int, batch: int = 8) -> float:
+    """The operations of one example's forward pass, as XLA counts them in the compiled program."""
+    task, model = experiment.problem, random_model(experiment)
+    arrays, static = eqx.partition(model, eqx.is_array)
+    sample = task.sample(jax.random.key(0), length, batch, length)
+    sequences = assemble(task, sample, jnp.asarray(length))
+    tokens = sequences.tokens.shape[1]
+    where = experiment.scheme.draw(jax.random.key(1), tokens, tokens)
+
+    def run(arrays, tokens, where):
+        return eqx.combine(arrays, static)(tokens, where, outputs=sequences.outputs)
+
+    found = jax.jit(run).lower(arrays, sequences.tokens, where).cost_analysis()
+    assert found is not None
+    return found["flops"] / batch
+
+
+@pytest.mark.parametrize("encoding", KINDS)
+@pytest.mark.parametrize(("task", "length"), [("reverse_string", 60), ("even_pairs", 100)])
+def test_the_formula_is_within_a_tenth_of_what_xla_counts(encoding, task, length):
+    experiment = Experiment(task=task, encoding=encoding)
+    assert forward(experiment, length) == pytest.approx(counted(experiment, length), rel=0.1)
+
+
+def test_training_is_three_forward_passes_over_the_schedule():
+    experiment = tiny(steps=7, batch=5, lengths=Schedule("uniform", 4))
+    mean = sum(forward(experiment, n) for n in (1, 2, 3, 4)) / 4
+    assert training(experiment) == pytest.approx(3 * 7 * 5 * mean)
+    fixed = dataclasses.replace(experiment, lengths=Schedule("fixed", 4))
+    assert training(fixed) == pytest.approx(3 * 7 * 5 * forward(fixed, 4))
+
+
+def test_testing_is_one_forward_pass_per_example_and_length():
+    experiment = tiny(evaluation=Evaluation(stride=3, batch=11))
+    lengths = (1, 3, 4, 5, 6)
+    found = estimate.testing(experiment)
+    assert found == pytest.approx(11 * sum(forward(experiment, n) for n in lengths))
+
+
+@pytest.mark.parametrize(("encoding", "count"), [("none", 249_026), ("relative", 270_146)])
+def test_parameters_are_counted(encoding, count):
+    # The same counts as `randpos encodings` prints.
+    assert parameters(Experiment(task="even_pairs", encoding=encoding)) == count
+
+
+def test_the_cost_of_many_is_the_sum_of_each():
+    runs = [tiny(seed=s, task=t) for s in range(3) for t in ("even_pairs", "reverse_string")]
+    each = [(training(one), estimate.testing(one), disk(one)) for one in runs]
+    found = cost(runs)
+    assert found.runs == 6
+    assert (found.training, found.testing, found.disk) == pytest.approx(
+        tuple(map(math.fsum, zip(*each, strict=True)))
+    )
+    assert cost([]).operations == 0
+
+
+def test_a_calibration_measures_something(monkeypatch):
+    small = Experiment(
+        steps=5, batch=4, model=Architecture(layers=1, heads=1, dim=8, hidden=8), test_length=40
+    )
+    monkeypatch.setattr(estimate, "Experiment", lambda **more: dataclasses.replace(small, **more))
+    assert estimate.calibrate() > 0
