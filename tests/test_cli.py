@@ -80,6 +80,7 @@ def refusal(capsys, *arguments: str) -> str:
         (["tasks", "show", "reverse_string", "--length", "0"], "length is 0"),
         (["tasks", "show", "reverse_string", "--count", "0"], "count is 0"),
         (["tasks", "dance"], "dance"),
+        (["runs", "--store", "long" * 500], "File name too long"),
         (["encodings", "--format", "xml"], "xml"),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",

@@ -128,6 +128,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 0
+    except OSError as error:  # that nobody nearer to it has explained
+        where = error.filename or "a file"
+        print(f"randpos: {plain(f'{where} cannot be used: {error.strerror}.')}", file=sys.stderr)
+        return 2
     return 0
 
 

@@ -1,7 +1,6 @@
 """A small store of real files, and every way to spoil one of them."""
 
 import io
-import json
 import os
 import shutil
 from collections.abc import Callable
@@ -15,10 +14,9 @@ from hypothesis import strategies as st
 from randpos.checkpoints import named_arrays, save
 from randpos.records import _experiment, pack, read_records
 from randpos.results import SCHEMA, WAY, accuracies_path
-from randpos.store import Store
 from tests.experiments import random_model, tiny
 from tests.fuzz import inputs
-from tests.fuzz.inputs import NASTY, altered, damaged, json_bytes
+from tests.fuzz.inputs import NASTY, Damage, altered, damages, json_bytes
 from tests.sweeps.synthetic import write_run
 
 VICTIM = tiny(seed=0)
@@ -57,6 +55,17 @@ def put(name: str, content: bytes) -> Harm:
         path = store / DIGEST / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
+
+    return harm
+
+
+def spoil(name: str, damage: Damage) -> Harm:
+    """Damages a file of the first run, or a good one in its place."""
+
+    def harm(store: Path) -> None:
+        path = store / DIGEST / name
+        good = path.read_bytes() if path.exists() else json_bytes(PLAIN[name])
+        path.write_bytes(damage(good))
 
     return harm
 
@@ -153,26 +162,15 @@ PLAIN = {
 }
 
 
-def harms(intact: dict[str, bytes]) -> st.SearchStrategy[Harm]:
-    """Every way to spoil a store, given the intact files of its first run."""
-    names = st.sampled_from(FILES)
-    places = st.sampled_from([*FILES, "", "evaluation", "lock", "torch.safetensors"])
-    kinds = ["folder", "pipe", "gone", "canary", "outside", "loop", "/dev/zero", "nowhere"]
-    return st.one_of(
-        names.flatmap(lambda n: damaged(intact[n]).map(lambda content: put(n, content))),
-        st.sampled_from(JSON).flatmap(
-            lambda n: altered(PLAIN[n]).map(lambda data: put(n, json_bytes(data)))
-        ),
-        altered(EXPERIMENT).map(told_so),
-        st.builds(odd, places, st.sampled_from(kinds)),
-        st.builds(renamed, st.sampled_from(NASTY) | inputs.texts, st.booleans()),
-        tables().map(lambda content: put(EVALUATION, content)),
-        tables().map(lambda content: put("evaluation/extra.parquet", content)),
-    )
-
-
-def read_intact(store: Path) -> dict[str, bytes]:
-    """Returns the files of the first run, those it lacks as good ones."""
-    found = {name: json.dumps(data).encode() for name, data in PLAIN.items()}
-    folder = Store(store).run(VICTIM).path
-    return found | {n: (folder / n).read_bytes() for n in FILES if (folder / n).exists()}
+PLACES = [*FILES, "", "evaluation", "lock", "torch.safetensors"]
+ODD = ["folder", "pipe", "gone", "canary", "outside", "loop", "/dev/zero", "nowhere"]
+harms = st.one_of(
+    st.builds(spoil, st.sampled_from(FILES), damages),
+    *(altered(PLAIN[n]).map(lambda data, n=n: put(n, json_bytes(data))) for n in JSON),
+    altered(EXPERIMENT).map(told_so),
+    st.builds(odd, st.sampled_from(PLACES), st.sampled_from(ODD)),
+    st.builds(renamed, st.sampled_from(NASTY) | inputs.texts, st.booleans()),
+    tables().map(lambda content: put(EVALUATION, content)),
+    tables().map(lambda content: put("evaluation/extra.parquet", content)),
+)
+"""Every way to spoil a store."""

@@ -13,6 +13,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -148,26 +149,38 @@ def json_bytes(data: Any) -> bytes:
     return json.dumps(data, ensure_ascii=False).encode(errors="surrogatepass")
 
 
-@st.composite
-def damaged(draw: st.DrawFn, content: bytes) -> bytes:
-    """Bytes that were cut, flipped, overwritten, moved, padded or replaced."""
-    kind = draw(st.sampled_from(["cut", "flip", "overwrite", "insert", "random", "deep", "zeros"]))
-    draws = random.Random(draw(st.integers(0, 2**32)))
-    place = draws.randrange(len(content) + 1)
-    if kind == "cut":
-        return content[:place]
-    if kind == "flip" and content:
-        harmed = bytearray(content)
-        for _ in range(draws.choice([1, 1, 2, 20])):
-            harmed[draws.randrange(len(harmed))] ^= 1 << draws.randrange(8)
-        return bytes(harmed)
-    if kind == "overwrite":
-        some = draws.randbytes(draws.randrange(1, 20))
-        return content[:place] + some + content[place + len(some) :]
-    if kind == "insert":
-        return content[:place] + draws.randbytes(draws.randrange(1, 9)) + content[place:]
-    if kind == "deep":
-        return draws.choice(DEEP)
-    if kind == "zeros":
-        return content[:place] + bytes(len(content) - place)
-    return draw(st.binary(max_size=200))
+@dataclass(frozen=True)
+class Damage:
+    """Cuts bytes, or flips, overwrites, pads or replaces some of them."""
+
+    kind: str
+    seed: int
+
+    def __call__(self, content: bytes) -> bytes:
+        """Returns the damaged bytes."""
+        draws = random.Random(self.seed)
+        place = draws.randrange(len(content) + 1)
+        if self.kind == "cut":
+            return content[:place]
+        if self.kind == "flip" and content:
+            harmed = bytearray(content)
+            for _ in range(draws.choice([1, 1, 2, 20])):
+                harmed[draws.randrange(len(harmed))] ^= 1 << draws.randrange(8)
+            return bytes(harmed)
+        if self.kind == "overwrite":
+            some = draws.randbytes(draws.randrange(1, 20))
+            return content[:place] + some + content[place + len(some) :]
+        if self.kind == "insert":
+            return content[:place] + draws.randbytes(draws.randrange(1, 9)) + content[place:]
+        if self.kind == "zeros":
+            return content[:place] + bytes(len(content) - place)
+        return draws.choice(DEEP) if self.kind == "deep" else draws.randbytes(place % 200)
+
+
+KINDS = ["cut", "flip", "overwrite", "insert", "zeros", "deep", "random"]
+damages = st.builds(Damage, st.sampled_from(KINDS), st.integers(0, 2**32 - 1))
+
+
+def damaged(content: bytes) -> st.SearchStrategy[bytes]:
+    """Bytes that were damaged."""
+    return damages.map(lambda damage: damage(content))

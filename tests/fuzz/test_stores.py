@@ -12,8 +12,8 @@ from randpos import Accuracy
 from randpos.records import PACKED
 from randpos.report import charts
 from tests.fuzz.commands import told
-from tests.fuzz.hostile import DIGEST, harms, make_pack, make_store, read_intact
-from tests.fuzz.inputs import damaged, fuzz, tried
+from tests.fuzz.hostile import DIGEST, harms, make_pack, make_store
+from tests.fuzz.inputs import damages, fuzz, tried
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ READING = [
     ["runs", "prune", "--status", "complete", "--yes"],
     ["table", "table1"],
     ["table", "max-position", "--format", "latex"],
-    ["sweep", "table1", "--budget", "smoke", "--dry-run"],
+    ["sweep", "pca", "--budget", "smoke", "--dry-run"],
 ]
 ACTING = [
     ["evaluate", DIGEST, "--batch", "16"],
@@ -93,20 +93,14 @@ ACTING = [
 ]
 
 
-@pytest.fixture(scope="module")
-def ways(origin):
-    return harms(read_intact(origin / "runs"))
-
-
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """The speed of this machine is not what is tested."""
     monkeypatch.setattr("randpos.commands.sweeping.calibrate", lambda: 1e9)
 
 
-@fuzz(100, data=st.data(), command=st.sampled_from(READING))
-def test_a_spoiled_store_is_read_or_refused(origin, ways, data, command):
-    harm = data.draw(ways)
+@fuzz(100, harm=harms, command=st.sampled_from(READING))
+def test_a_spoiled_store_is_read_or_refused(origin, harm, command):
     store = fresh(origin, "runs")
     harm(store)
     with tried("stores that are read"):
@@ -114,9 +108,8 @@ def test_a_spoiled_store_is_read_or_refused(origin, ways, data, command):
     check_outside()
 
 
-@fuzz(60, data=st.data(), command=st.sampled_from(ACTING))
-def test_a_spoiled_run_is_used_or_refused(origin, ways, data, command):
-    harm = data.draw(ways)
+@fuzz(60, harm=harms, command=st.sampled_from(ACTING))
+def test_a_spoiled_run_is_used_or_refused(origin, harm, command):
     store = fresh(origin, "runs")
     harm(store)
     with tried("runs that are evaluated or exported"):
@@ -130,9 +123,8 @@ def library():
     charts.library()
 
 
-@fuzz(10, data=st.data(), out=st.sampled_from(["report.html", "report.md"]))
-def test_the_report_of_a_spoiled_store_is_written_or_refused(origin, ways, library, data, out):
-    harm = data.draw(ways)
+@fuzz(10, harm=harms, out=st.sampled_from(["report.html", "report.md"]))
+def test_the_report_of_a_spoiled_store_is_written_or_refused(origin, library, harm, out):
     store = fresh(origin, "runs")
     harm(store)
     Path(out).unlink(missing_ok=True)
@@ -142,11 +134,10 @@ def test_the_report_of_a_spoiled_store_is_written_or_refused(origin, ways, libra
     check_outside()
 
 
-@fuzz(40, data=st.data(), name=st.sampled_from(PACKED), command=st.sampled_from(READING))
-def test_a_spoiled_pack_is_read_or_refused(origin, data, name, command):
-    content = data.draw(damaged((origin / "packed" / name).read_bytes()))
+@fuzz(40, damage=damages, name=st.sampled_from(PACKED), command=st.sampled_from(READING))
+def test_a_spoiled_pack_is_read_or_refused(origin, damage, name, command):
     store = fresh(origin, "packed")
-    (store / name).write_bytes(content)
+    (store / name).write_bytes(damage((store / name).read_bytes()))
     with tried("packed stores"):
         code, _, err = told([*command, "--store", str(store)])
     assert code == 0 or str(store) in err or command[0] in err or "runs" in err
