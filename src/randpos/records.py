@@ -5,10 +5,12 @@ files for the accuracies. What is damaged is left out with a warning that names 
 may also be *packed*: the same tables in two files, small enough to be committed or sent.
 """
 
+import contextlib
 import copy
 import io
 import json
 import math
+import os
 import warnings
 from functools import lru_cache
 from pathlib import Path
@@ -64,8 +66,13 @@ class Records(NamedTuple):
         return Experiment.from_dict(json.loads(row["config"]))
 
 
-def read_records(path: Path) -> Records:
-    """Reads all runs of a store, packed ones included."""
+def read_records(path: Path, tested: bool = True) -> Records:
+    """Reads all runs of a store, packed ones included.
+
+    Args:
+        path: The folder.
+        tested: Read the accuracies too, which are most of the data.
+    """
     if not path.is_dir():
         raise UserError(f"{path} is not a store of runs: there is no such folder.")
     with explained(path):
@@ -77,7 +84,7 @@ def read_records(path: Path) -> Records:
         except UserError as error:
             warnings.warn(f"left out: {error}", stacklevel=2)
     runs = pl.DataFrame(rows, schema=RUNS, orient="row")
-    accuracies = _scan([folders[row["run"]].path for row in rows])
+    accuracies = _scan([path / row["run"] for row in rows] if tested else [])
     packed = _read_packed(path)
     if packed is not None:
         # A run that has ended here is newer than what was packed; one under way is not.
@@ -187,13 +194,16 @@ def _text(data: Any, folder: RunFolder) -> str:
 
 
 def _scan(folders: list[Path]) -> pl.DataFrame:
-    found = (path for folder in folders for path in sorted(folder.glob("evaluation/*.parquet")))
     files = []
-    for path in found:
-        if path.is_file():  # Polars would wait at a pipe
-            files.append(path)
-        else:
-            warnings.warn(f"left out: {path} is not a file.", stacklevel=3)
+    for folder in folders:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            for entry in sorted(os.scandir(folder / "evaluation"), key=lambda one: one.name):
+                if not entry.name.endswith(".parquet"):
+                    continue
+                if entry.is_file():  # Polars would wait at a pipe
+                    files.append(Path(entry.path))
+                else:
+                    warnings.warn(f"left out: {entry.path} is not a file.", stacklevel=3)
     try:
         return _read_parquet(files)
     except UNREADABLE:  # at least one of them: which?

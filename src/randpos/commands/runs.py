@@ -45,7 +45,7 @@ class Runs:
 
     def __call__(self) -> None:
         """Does it."""
-        records = read_records(self.store)
+        records = read_records(self.store, tested=self.action in ("show", "pack"))
         runs = records.runs
         if self.status is not None:
             runs = runs.filter(pl.col("status") == self.status)
