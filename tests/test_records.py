@@ -189,6 +189,18 @@ def test_a_parquet_of_other_columns_is_left_out_and_named(store):
         assert tiny().digest not in read_records(store).accuracies["run"]
 
 
+@pytest.mark.parametrize("share", [1e308, -0.1, float("nan"), float("inf"), None])
+def test_accuracies_that_no_test_can_measure_are_left_out_and_named(store, share):
+    path = accuracies_path(Store(store).run(tiny()).path, tiny())
+    table = pl.read_parquet(path)
+    wrong = pl.when(pl.col("length") == 3).then(share).otherwise("accuracy").alias("accuracy")
+    table.with_columns(wrong).cast(table.schema).write_parquet(path)
+    with pytest.warns(UserWarning, match=f"left out: 1 accuracies .*{tiny().digest}"):
+        tested = read_records(store).accuracies
+    left = tested.filter(run=tiny().digest)["length"].to_list()
+    assert left == [n for n in ALL if n != 3]
+
+
 @pytest.mark.filterwarnings("ignore:left out:UserWarning")
 def test_flipped_bits_are_survived(store, tmp_path_factory):
     """Whatever a flipped bit does to a file: a warning or another number, never a crash."""

@@ -93,8 +93,17 @@ def read_records(path: Path, tested: bool = True) -> Records:
         runs = pl.concat([runs.filter(~pl.col("run").is_in(kept["run"].implode())), kept])
         way = ["run", "batch", "seed", "length"]
         accuracies = pl.concat([accuracies, packed.accuracies]).unique(way, keep="first")
+    share = pl.col("accuracy", "whole").is_between(0, 1)  # which NaN is not
+    sound = accuracies.filter(pl.col("length") >= 1, pl.all_horizontal(share))
+    if len(sound) < len(accuracies):
+        count = len(accuracies) - len(sound)
+        names = accuracies.join(sound, on=accuracies.columns, how="anti")["run"].unique()
+        told = ", ".join(f"{path}/{name}" for name in names.sort())
+        warnings.warn(
+            f"left out: {count} accuracies that no test can measure in {told}.", stacklevel=2
+        )
     order = ["task", "encoding", "seed", "learning_rate", "run"]
-    return Records(runs.sort(order), accuracies.sort("run", "batch", "seed", "length"))
+    return Records(runs.sort(order), sound.sort("run", "batch", "seed", "length"))
 
 
 def pack(records: Records, path: Path) -> None:

@@ -35,14 +35,14 @@ def score_runs(records: Records) -> pl.DataFrame:
     ways = ways.sort(order, descending=[False, True, True, False])
     ways = ways.unique("run", keep="first", maintain_order=True)
     ordinal = [name for name, one in combinations().items() if not one.prefix]
-    config = pl.col("config").map_elements(variant, pl.String)
+    config, step = pl.col("config").map_elements(variant, pl.String), pl.col("step")
     return runs.join(ways, on="run", how="left", maintain_order="left").with_columns(
         variant=config,
         maximum=pl.when(~pl.col("encoding").is_in(ordinal)).then("maximum"),
         test_length=pl.coalesce("longest", "test_length"),
         tested_batch=pl.col("tested_batch").fill_null(0),
         hours=pl.col("seconds") / 3600,
-        paper_hours=pl.col("seconds") / pl.col("step") * PAPER_STEPS / 3600,
+        paper_hours=pl.col("seconds") / pl.when(step > 0).then(step) * PAPER_STEPS / 3600,
     )
 
 
@@ -50,7 +50,7 @@ def _sound(runs: pl.DataFrame) -> pl.DataFrame:
     """Keeps runs that say what they are; a packed store may come from anybody."""
     texts = {"config": "{}", "environment": "{}", "curve": "[]"}
     needed = [name for name in RUNS if name not in {*texts, "step", "seconds", "reason"}]
-    finite = pl.when(pl.col("seconds").is_finite()).then("seconds")
+    finite = pl.when(pl.col("seconds").is_between(0, 1e12)).then("seconds")  # not NaN
     runs = runs.drop_nulls(needed).filter(pl.col("learning_rate").is_finite())
     runs = runs.with_columns(finite, *(pl.col(n).fill_null(t) for n, t in texts.items()))
     return runs.unique("run", keep="first", maintain_order=True)
