@@ -149,6 +149,7 @@ def config(**changes) -> str:
         ("result.json", '{"status": "complete", "step": Infinity}'),
         ("result.json", f'{{"status": "complete", "step": {10**30}}}'),
         ("result.json", '{"status": "complete", "seconds": true}'),
+        ("result.json", f'{{"status": "complete", "seconds": {10**400}}}'),
         ("environment.json", "{"),
         ("failure.json", "{"),
     ],

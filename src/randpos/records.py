@@ -9,7 +9,6 @@ import contextlib
 import copy
 import io
 import json
-import math
 import os
 import warnings
 from functools import lru_cache
@@ -190,7 +189,7 @@ def _number(data: dict[str, Any], name: str, kind: type, folder: RunFolder) -> A
     value = data.get(name)
     if value is None:
         return None
-    if type(value) not in (int, float) or not math.isfinite(value):
+    if type(value) not in (int, float) or not abs(value) < 2**63:  # nor NaN
         raise UserError(f"{folder.path / 'result.json'} is damaged: {name} is {value!r}.")
     return kind(value)
 
