@@ -42,8 +42,12 @@ results: $(VENV)/.demo  ## Train what docs/results.md is about, and write that p
 	$(SWEEP) readings $(SLICE) --store $(RUNS) --tasks missing_duplicate
 	$(SWEEP) table1 $(SLICE) --store $(RUNS) --tasks bucket_sort missing_duplicate \
 		--encodings rope randomized-rope
-	$(BIN)/randpos runs pack results --store $(RUNS) --keep 445c3fec2a868c9b a1f8f1af6e24209d
-	$(BIN)/randpos figure curves --store results --out docs/figures
+	$(SWEEP) max-position $(SLICE) --store $(RUNS) --tasks missing_duplicate
+	$(SWEEP) ablation-sorting $(SLICE) --store $(RUNS) --tasks bucket_sort missing_duplicate
+	$(SWEEP) geometric $(SLICE) --store $(RUNS) --tasks bucket_sort --encodings geometric
+	$(BIN)/randpos runs pack results --store $(RUNS) --status complete --keep 445c3fec2a868c9b a1f8f1af6e24209d
+	for name in curves max-position pca attention overview; do \
+		$(BIN)/randpos figure $$name --store results --out docs/figures; done
 	$(BIN)/randpos report results --out docs/results.md
 
 bench: $(VENV)/.dev  ## The tables of docs/performance.md and docs/tasks.md
@@ -55,6 +59,12 @@ bench: $(VENV)/.dev  ## The tables of docs/performance.md and docs/tasks.md
 COUNT ?= 500
 fuzz: $(VENV)/.dev  ## Bad input by the thousand: COUNT of them in every test
 	RANDPOS_FUZZ=$(COUNT) $(BIN)/pytest -q tests/fuzz
+
+.PHONY: torture
+SEED ?= 1
+torture: COUNT = 100
+torture: $(VENV)/.dev  ## A sweep killed COUNT times at random moments must end as if it never was
+	$(BIN)/python -m tests.faults.torture --seed $(SEED) --count $(COUNT)
 
 bounds: $(VENV)/bin/python  ## A part of the tests with the oldest and the newest dependencies
 	$(BIN)/python tests/bounds.py lowest .venv/lowest
