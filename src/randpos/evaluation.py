@@ -1,10 +1,12 @@
 """Evaluation: accuracy at every length, far beyond the training lengths, and the score.
 
 Each length is tested on one batch with one draw of positions (randomized at test time too). Lengths
-are padded to a few static sizes; a batch is computed in pieces that bound the memory.
+are padded to a few static sizes; a batch is computed in pieces that bound the memory. Where even
+that is too much memory, the batch is halved until it fits, one part after the other.
 """
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -12,12 +14,14 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from randpos.config import Experiment
 from randpos.errors import UserError
 from randpos.model import Encoder
 from randpos.sequences import assemble, total_length
+from randpos.tasks.base import Length
 
 BUDGET = 2**25
 """Bytes that one piece's attention logits may take."""
@@ -87,11 +91,22 @@ def sizes(experiment: Experiment) -> list[int]:
     return [*steps, experiment.test_length]
 
 
-def piece_count(experiment: Experiment, size: int) -> int:
-    """Returns in how many pieces a batch is computed so that a piece's logits fit the budget."""
+def piece_count(experiment: Experiment, size: int, parts: int = 1) -> int:
+    """Returns in how many pieces a part of a batch is computed: each piece's logits fit the budget.
+
+    Args:
+        experiment: What is tested.
+        size: The length that sequences are padded to.
+        parts: Into how many parts the batch is cut.
+    """
     time = int(total_length(experiment.problem, size))
     example = 4 * experiment.model.heads * time * time
-    return -(-experiment.evaluation.batch // max(1, BUDGET // example))
+    return -(-part_size(experiment, parts) // max(1, BUDGET // example))
+
+
+def part_size(experiment: Experiment, parts: int) -> int:
+    """Returns the number of examples in each of the parts of a batch, the last one filled up."""
+    return -(-experiment.evaluation.batch // parts)
 
 
 def compiler_options() -> dict[str, bool] | None:
@@ -113,33 +128,93 @@ class Evaluator:
 
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
-        self.programs: dict[int, Callable[[PyTree, Int[Array, ""]], tuple[Array, Array]]] = {}
+        self.programs: dict[tuple[int, int], Callable[..., tuple[Array, ...]]] = {}
+        self.parts = 1
+        """Into how many parts a batch is cut, so that each fits into the memory."""
 
     def test(self, parameters: PyTree, lengths: Sequence[int]) -> Iterator[Accuracy]:
         """Tests parameters at each of the lengths, shortest first."""
-        bounds = sizes(self.experiment)
         for length in sorted(lengths):
-            size = next(bound for bound in bounds if bound >= length)
-            if size not in self.programs:
-                program = partial(accuracy, self.experiment, size)
-                self.programs[size] = jax.jit(program, compiler_options=compiler_options())
-            right, whole = self.programs[size](parameters, jnp.asarray(length, jnp.int32))
-            yield Accuracy(length, float(right), float(whole))
+            measured = None
+            while measured is None:
+                measured = self._try(parameters, length)
+            yield measured
+
+    def _try(self, parameters: PyTree, length: int) -> Accuracy | None:
+        """Tests one length; returns None if it must be tried again in smaller parts."""
+        try:
+            return self._measure(parameters, length)
+        except jax.errors.JaxRuntimeError as error:
+            if "RESOURCE_EXHAUSTED" not in str(error):
+                raise
+            if self.parts >= self.experiment.evaluation.batch:
+                raise UserError(
+                    f"length {length} of {self.experiment.task} does not fit into the memory, not "
+                    "even one example at a time; test shorter lengths or find more memory."
+                ) from error
+            self.parts *= 2
+            self.programs.clear()
+            warnings.warn(
+                f"length {length} does not fit into the memory; it is tested in {self.parts} "
+                "parts, with the same result.",
+                stacklevel=2,
+            )
+            return None
+
+    def _measure(self, parameters: PyTree, length: int) -> Accuracy:
+        size = next(bound for bound in sizes(self.experiment) if bound >= length)
+        where, at = (size, self.parts), jnp.asarray(length, jnp.int32)
+        if where not in self.programs:
+            function = accuracy if self.parts == 1 else partial(count, parts=self.parts)
+            program = partial(function, self.experiment, size)
+            self.programs[where] = jax.jit(program, compiler_options=compiler_options())
+        program = self.programs[where]
+        if self.parts == 1:
+            right, whole = program(parameters, at)
+            return Accuracy(length, float(right), float(whole))
+        firsts = range(0, self.experiment.evaluation.batch, part_size(self.experiment, self.parts))
+        found = [program(parameters, at, jnp.asarray(first, jnp.int32)) for first in firsts]
+        right, counted, whole = (np.float32(sum(map(int, one))) for one in zip(*found, strict=True))
+        batch = np.float32(self.experiment.evaluation.batch)
+        return Accuracy(length, float(right / counted), float(whole / batch))
 
 
 def accuracy(
     experiment: Experiment, size: int, parameters: PyTree, length: Int[Array, ""]
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """Returns the shares of right tokens and of right sequences at a length up to `size`."""
+    right, counted, whole = count(experiment, size, parameters, length)
+    return right / counted, whole / experiment.evaluation.batch
+
+
+def count(
+    experiment: Experiment,
+    size: int,
+    parameters: PyTree,
+    length: Int[Array, ""],
+    first: Length = 0,
+    *,
+    parts: int = 1,
+) -> tuple[Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
+    """Counts the right tokens, all that count, and the right sequences of a part of the batch.
+
+    Args:
+        experiment: What is tested.
+        size: The static length that sequences are padded to.
+        parameters: The model's.
+        length: The length n, at most `size`.
+        first: The first example of the part.
+        parts: How many parts there are.
+    """
     _, static = experiment.skeleton()
     task, options = experiment.problem, experiment.evaluation
-    pieces = piece_count(experiment, size)
+    pieces, part = piece_count(experiment, size, parts), part_size(experiment, parts)
     # Rounded up to whole pieces; the surplus examples are not counted.
-    examples = -(-options.batch // pieces) * pieces
+    examples = -(-part // pieces) * pieces
 
     key = jax.random.fold_in(jax.random.key(options.seed), length)
     to_batch, to_positions = jax.random.split(key)
-    batch = task.sample(to_batch, length, examples, size)
+    batch = task.sample(to_batch, length, examples, size, first)
     sequences = assemble(task, batch, length)
     where = experiment.scheme.draws(
         to_positions, sequences.length, sequences.tokens.shape[1], experiment.model.layers
@@ -152,7 +227,9 @@ def accuracy(
         outputs=sequences.outputs,
         pieces=pieces,
     )
-    counted = batch.counted & (jnp.arange(examples) < options.batch)[:, None]
+    left = options.batch - first
+    asked = jnp.arange(examples) < (part if parts == 1 else jnp.minimum(part, left))
+    counted = batch.counted & asked[:, None]
     right = (jnp.argmax(logits, axis=-1) == batch.outputs) & counted
-    whole = jnp.all(right | ~counted, axis=-1) & (jnp.arange(examples) < options.batch)
-    return jnp.sum(right) / jnp.sum(counted), jnp.sum(whole) / options.batch
+    whole = jnp.all(right | ~counted, axis=-1) & asked
+    return jnp.sum(right), jnp.sum(counted), jnp.sum(whole)

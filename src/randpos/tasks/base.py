@@ -91,7 +91,7 @@ class Task(abc.ABC):
         """
 
     def sample(
-        self, key: Key[Array, ""], length: Length, batch: int, maximum: int, start: int = 0
+        self, key: Key[Array, ""], length: Length, batch: int, maximum: int, start: Length = 0
     ) -> Batch:
         """Samples examples `start` to `start + batch` of the batch that `key` stands for.
 
