@@ -91,6 +91,20 @@ def odd(name: str, kind: str) -> Harm:
     return harm
 
 
+def linked(name: str) -> Harm:
+    """Moves a part of the run, or all of it, out of the store, and leaves a link to it."""
+
+    def harm(store: Path) -> None:
+        path, moved = store / DIGEST / name, store.parent / "outside" / "moved"
+        if path.exists():
+            shutil.move(path, moved)
+        else:
+            moved.mkdir()
+        path.symlink_to(moved)
+
+    return harm
+
+
 def renamed(name: str, copied: bool) -> Harm:
     """Gives the run's folder another name, or the run a copy of that name."""
 
@@ -169,6 +183,7 @@ harms = st.one_of(
     *(altered(PLAIN[n]).map(lambda data, n=n: put(n, json_bytes(data))) for n in JSON),
     altered(EXPERIMENT).map(told_so),
     st.builds(odd, st.sampled_from(PLACES), st.sampled_from(ODD)),
+    st.builds(linked, st.sampled_from(["", "evaluation", "checkpoints", *FILES])),
     st.builds(renamed, st.sampled_from(NASTY) | inputs.texts, st.booleans()),
     tables().map(lambda content: put(EVALUATION, content)),
     tables().map(lambda content: put("evaluation/extra.parquet", content)),

@@ -26,6 +26,7 @@ def test_the_short_example_runs(capsys):
     assert "(4, 8, 40, 16)" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_randomized_positions_reach_lengths_that_ordinary_ones_do_not():
     """The example at smoke size, where it depends on luck: seed 2 has not learnt by then.
 

@@ -54,7 +54,8 @@ def check(
     finally:
         model.train(training)
     if not all(finding.holds for finding in findings):
-        raise UserError("\n".join(["The check failed:", *map(str, findings)]))
+        failed = "; ".join(str(finding) for finding in findings if not finding.holds)
+        raise UserError(f"The check failed: {failed}.")
     return findings
 
 
