@@ -3,6 +3,8 @@
 import runpy
 from pathlib import Path
 
+import pytest
+
 from randpos.huggingface import families
 from randpos.huggingface.refusals import REFUSED
 
