@@ -62,6 +62,9 @@ class Command:
         where = ["--store", str(store), "--save-every", "0", *flags]
         self.line = [sys.executable, "-m", "randpos.cli", "sweep", str(self.file), *where]
         self.environment = environment(cache, **(more or {}))
+        if "PYTHONPATH" in os.environ and more and "PYTHONPATH" in more:
+            both = more["PYTHONPATH"], os.environ["PYTHONPATH"]
+            self.environment["PYTHONPATH"] = os.pathsep.join(both)
 
     def experiments(self):
         return Slice().expand(read_grid(self.file))

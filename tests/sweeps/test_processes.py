@@ -51,7 +51,7 @@ def test_a_killed_worker_is_replaced(tmp_path, cache, quiet):
 
 
 def test_a_killed_driver_takes_its_workers_along_and_is_continued(tmp_path, cache, quiet):
-    command = Command(tmp_path / "runs", cache, "--workers", "1")
+    command = Command(tmp_path / "runs", cache, "--workers", "1", "--members", "1")
     process = command.start()
     command.wait_for(process, 3)
     workers = workers_of(process)

@@ -100,7 +100,7 @@ class Local:
     def run(self, job: Job, emit: Emit) -> None:
         """Hands the job to this thread's worker, starting one if there is none."""
         worker: Worker | None = getattr(self.here, "worker", None)
-        if worker is None or worker.process.poll() is not None:
+        if worker is None:
             if not hasattr(self.here, "place"):
                 self.here.place = self.free.get()
             worker = self.here.worker = Worker(self.here.place)
@@ -112,11 +112,19 @@ class Local:
             "store": str(self.store),
             "save_every": self.save_every,
         }
-        if worker.do(order, emit) > TIRED:
-            self.here.worker = None
-            self.workers.discard(worker)
-            worker.dismiss()
-            worker.close(GRACE)
+        try:
+            tired = worker.do(order, emit) > TIRED
+        except WorkerLostError:
+            self._part_with(worker)
+            raise
+        if tired:
+            self._part_with(worker)
+
+    def _part_with(self, worker: "Worker") -> None:
+        self.here.worker = None
+        self.workers.discard(worker)
+        worker.dismiss()
+        worker.close(GRACE)
 
     def stop(self) -> None:
         """Interrupts the workers: each saves its runs and ends."""
@@ -126,10 +134,10 @@ class Local:
 
     def close(self) -> None:
         """Ends the workers."""
-        deadline = time.monotonic() + GRACE
-        for worker in self.workers:
+        deadline, left = time.monotonic() + GRACE, list(self.workers)
+        for worker in left:
             worker.dismiss()
-        for worker in self.workers:
+        for worker in left:
             worker.close(max(0.0, deadline - time.monotonic()))
 
 

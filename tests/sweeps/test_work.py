@@ -1,0 +1,141 @@
+"""A job in one process: which runs it may have, and what it does when one of them fails."""
+
+import pytest
+
+from randpos.errors import StorageError, UserError
+from randpos.store import Store
+from randpos.sweeps import work
+from randpos.sweeps.work import Event, claim, describe, perform
+from tests.experiments import tiny
+from tests.sweeps.synthetic import write_run
+
+RUNS = [tiny(seed=seed) for seed in range(3)]
+
+
+def states(events: list[Event]) -> list[tuple[str, str]]:
+    return [(event.run, event.state) for event in events]
+
+
+def test_runs_of_others_are_told_and_the_rest_is_locked_until_the_end(tmp_path):
+    other = Store(tmp_path).run(RUNS[1]).lock()
+    events = []
+    with claim(RUNS, tmp_path, events.append) as claims:
+        assert claims.mine == [RUNS[0], RUNS[2]]
+        assert states(events) == [(RUNS[1].digest, "elsewhere")]
+        for one in claims.mine:
+            with pytest.raises(UserError, match="being trained by another process"):
+                Store(tmp_path).run(one).lock()
+    other.release()
+    for one in RUNS:
+        Store(tmp_path).run(one).lock().release()
+
+
+def test_a_run_that_another_sweep_failed_at_is_not_tried_again(tmp_path):
+    write_run(tmp_path, RUNS[0], "failed", reason="no luck")
+    events = []
+    with claim(RUNS, tmp_path, events.append) as claims:
+        assert claims.mine == RUNS[1:]
+    assert events == [Event(RUNS[0].digest, "failed", reason="no luck")]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "is damaged"),
+        ('{"format": 99}', "was written in format 99"),
+        (None, "does not hold the run that its name says"),
+    ],
+)
+def test_a_folder_of_something_else_is_left_alone(tmp_path, content, reason):
+    folder = Store(tmp_path).run(RUNS[0])
+    if content is None:
+        folder.create(RUNS[1])
+    else:
+        folder.path.mkdir()
+        (folder.path / "config.json").write_text(content)
+    events = []
+    with claim(RUNS[:1], tmp_path, events.append) as claims:
+        assert claims.mine == []
+    (event,) = events
+    assert event.state == "failed"
+    assert reason in event.reason
+
+
+def test_a_store_that_refuses_leaves_no_lock_behind(tmp_path):
+    (tmp_path / RUNS[1].digest).write_text("a file in the way")
+    with pytest.raises(StorageError):
+        claim(RUNS, tmp_path, lambda event: None)
+    Store(tmp_path).run(RUNS[0]).lock().release()
+
+
+@pytest.fixture
+def training(monkeypatch):
+    """Training and testing that only tell what they were asked to do, or fail for some seeds."""
+    asked: list[tuple[int, ...]] = []
+    errors: dict[int, Exception] = {}
+
+    def train(members, folders, **_):
+        asked.append(tuple(one.seed for one in members))
+        for one in members:
+            if one.seed in errors:
+                raise errors[one.seed]
+
+    def examine(folder, one, evaluator, report):
+        if 10 + one.seed in errors:
+            raise errors[10 + one.seed]
+
+    monkeypatch.setattr(work, "train_members", train)
+    monkeypatch.setattr(work, "examine", examine)
+    monkeypatch.setattr(work, "Evaluator", lambda experiment: None)
+    return asked, errors
+
+
+def done(tmp_path) -> tuple[dict[int, str], dict[int, str]]:
+    """Performs all runs; returns how each ended, and why."""
+    events: list[Event] = []
+    perform(RUNS, tmp_path, events.append, 60.0)
+    last = {event.run: event for event in events}
+    return (
+        {one.seed: last[one.digest].state for one in RUNS},
+        {one.seed: last[one.digest].reason for one in RUNS if last[one.digest].reason},
+    )
+
+
+def test_all_are_trained_together(tmp_path, training):
+    asked, _ = training
+    assert done(tmp_path) == ({0: "done", 1: "done", 2: "done"}, {})
+    assert asked == [(0, 1, 2)]
+
+
+def test_when_one_cannot_be_trained_each_is_tried_alone(tmp_path, training):
+    asked, errors = training
+    errors[1] = ZeroDivisionError("division\nby zero")
+    ended, why = done(tmp_path)
+    assert ended == {0: "done", 1: "failed", 2: "done"}
+    assert why == {1: "ZeroDivisionError: division by zero"}
+    assert asked == [(0, 1, 2), (0,), (1,), (2,)]
+    assert Store(tmp_path).run(RUNS[1]).failure() == why[1]
+    assert Store(tmp_path).run(RUNS[0]).failure() is None
+
+
+def test_when_one_cannot_be_tested_the_others_are(tmp_path, training):
+    _, errors = training
+    errors[10] = UserError("its accuracies are damaged.")
+    ended, why = done(tmp_path)
+    assert ended == {0: "failed", 1: "done", 2: "done"}
+    assert why == {0: "its accuracies are damaged."}
+
+
+@pytest.mark.parametrize("when", [0, 11])
+def test_a_store_that_refuses_is_no_fault_of_a_run(tmp_path, training, when):
+    _, errors = training
+    errors[when] = StorageError("the disk is full.")
+    with pytest.raises(StorageError, match="the disk is full"):
+        done(tmp_path)
+    assert not list(tmp_path.rglob("failure.json"))
+
+
+def test_a_reason_is_one_line_of_bounded_length():
+    assert describe(ValueError("")) == "ValueError: no message"
+    assert describe(UserError("as it is.")) == "as it is."
+    assert len(describe(ValueError("x\n" * 10_000))) < 600

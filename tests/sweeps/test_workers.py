@@ -1,0 +1,117 @@
+"""How workers end, with processes in their place that do nothing but that."""
+
+import os
+import signal
+
+import jax
+import pytest
+
+from randpos.errors import StorageError
+from randpos.sweeps import local
+from randpos.sweeps.local import Local, WorkerLostError, places
+from randpos.sweeps.work import Event, Job
+from tests.experiments import tiny
+
+JOB = Job((tiny(),))
+DONE = '{"event": {"run": "r", "state": "done"}}'
+
+
+@pytest.fixture
+def executor(tmp_path, monkeypatch):
+    """Starts, instead of workers, a script that reads an order and then does as it is told."""
+
+    def make(*deeds: str) -> Local:
+        script = tmp_path / "worker"
+        script.write_text("#!/bin/sh\nread order\n" + "\n".join(deeds) + "\n")
+        script.chmod(0o755)
+        monkeypatch.setattr(local.sys, "executable", str(script))
+        made.append(Local(tmp_path, workers=1))
+        return made[-1]
+
+    made: list[Local] = []
+    monkeypatch.setattr(local, "GRACE", 0.5)
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.mark.parametrize(
+    ("deed", "reason"),
+    [
+        ("kill -9 $$", "its process was killed by SIGKILL"),
+        ("echo all is lost >&2; echo no more memory >&2; kill -6 $$", "SIGABRT: no more memory"),
+        ("exit 3", "its process ended with 3"),
+        ("exit 0", "its process ended with 0"),
+        ('printf \'{"event": {"ru\'', "its process ended with 0"),
+    ],
+)
+def test_a_worker_that_ends_before_its_job_is_lost_with_a_reason(executor, deed, reason):
+    events = []
+    one = executor(f"echo '{DONE}'", deed)
+    with pytest.raises(WorkerLostError, match=reason):
+        one.run(JOB, events.append)
+    assert events == [Event("r", "done")]
+    assert one.workers == set()  # whose pipes are closed
+
+
+def test_after_a_lost_worker_there_is_a_new_one(executor, tmp_path):
+    one = executor(
+        f"test -e {tmp_path}/been || {{ touch {tmp_path}/been; exit 1; }}",
+        f"echo '{DONE}'",
+        "echo '{\"end\": 1}'",
+        "read order",
+    )
+    with pytest.raises(WorkerLostError):
+        one.run(JOB, lambda event: None)
+    events = []
+    one.run(JOB, events.append)
+    assert events == [Event("r", "done")]
+
+
+def test_what_a_worker_refuses_is_an_error_of_the_store(executor):
+    one = executor("""echo '{"refused": "the disk is full."}'""", "read order")
+    with pytest.raises(StorageError, match="the disk is full"):
+        one.run(JOB, lambda event: None)
+
+
+def test_a_workers_warning_is_ours(executor):
+    one = executor("""echo '{"warning": "beware"}'""", "echo '{\"end\": 1}'", "read order")
+    with pytest.warns(UserWarning, match="beware"):
+        one.run(JOB, lambda event: None)
+
+
+def test_a_worker_that_does_not_end_is_killed(executor):
+    one = executor("echo '{\"end\": 1}'", "trap '' INT TERM", "while true; do sleep 0.05; done")
+    one.run(JOB, lambda event: None)
+    (worker,) = one.workers
+    one.stop()
+    one.close()
+    assert worker.process.returncode == -signal.SIGKILL
+
+
+def test_on_a_cpu_there_is_a_worker_per_core_with_one_thread(monkeypatch):
+    found = places()
+    assert [int(place["RANDPOS_CORE"]) for place in found] == sorted(os.sched_getaffinity(0))
+    assert {place["PJRT_NPROC"] for place in found} == {"1"}
+    # Not every system tells which cores a process may use.
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert len(places()) == os.cpu_count()
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (None, ["0", "1"]),
+        ("2,3", ["2", "3"]),
+        ("GPU-a,GPU-b", ["GPU-a", "GPU-b"]),
+        ("", ["0", "1"]),
+    ],
+)
+def test_every_accelerator_that_this_process_has_gets_a_worker(monkeypatch, given, wanted):
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(jax, "local_devices", lambda: [object(), object()])
+    if given is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", given)
+    assert [place["CUDA_VISIBLE_DEVICES"] for place in places()] == wanted
