@@ -122,8 +122,10 @@ class Torture:
             "TORTURE_CLOCK": str(self.draw.choice((0, 0, 3600, 1e8))),
         }
         with (self.folder / "said").open("w+") as said:
+            # Checkpoints at every chance, now and then, or never but when asked to stop.
+            often = self.draw.choice(("0", "0.3", "3600"))
             process = subprocess.Popen(
-                command.line,
+                [*command.line, "--save-every", often],
                 env=command.environment,
                 cwd=self.folder,
                 stdout=subprocess.DEVNULL,
