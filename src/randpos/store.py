@@ -200,6 +200,8 @@ class Lock:
             raise BusyError(
                 f"{folder} is being trained by another process ({owner}); wait for it or stop it."
             ) from error
+        if not os.fstat(self.handle).st_nlink:  # a lock on a file that is gone keeps nobody out
+            raise BusyError(f"{folder} is being removed by another process; wait for it.")
         os.ftruncate(self.handle, 0)
         os.pwrite(self.handle, f"{os.getpid()}\n".encode(), 0)
         sweep_temporaries(folder)

@@ -1,7 +1,10 @@
 """A job in one process: which runs it may have, and what it does when one of them fails."""
 
+import shutil
+
 import pytest
 
+from randpos import store
 from randpos.errors import StorageError, UserError
 from randpos.store import Store
 from randpos.sweeps import work
@@ -36,6 +39,21 @@ def test_a_run_that_another_sweep_failed_at_is_not_tried_again(tmp_path):
     with claim(RUNS, tmp_path, events.append) as claims:
         assert claims.mine == RUNS[1:]
     assert events == [Event(RUNS[0].digest, "failed", reason="no luck")]
+
+
+def test_a_lock_on_a_run_that_is_being_removed_is_none(tmp_path, monkeypatch):
+    """Pruning takes the folder away between opening the lock and having it."""
+    real = store.fcntl.flock
+
+    def slow(handle, how):
+        shutil.rmtree(tmp_path / RUNS[0].digest, ignore_errors=True)
+        real(handle, how)
+
+    monkeypatch.setattr(store.fcntl, "flock", slow)
+    events = []
+    with claim(RUNS[:1], tmp_path, events.append) as claims:
+        assert claims.mine == []
+    assert states(events) == [(RUNS[0].digest, "elsewhere")]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_a_workers_warning_is_ours(executor):
 
 
 def test_a_worker_that_does_not_end_is_killed(executor):
-    one = executor("echo '{\"end\": 1}'", "trap '' INT TERM", "while true; do sleep 0.05; done")
+    one = executor("trap '' INT TERM", "echo '{\"end\": 1}'", "while true; do sleep 0.05; done")
     one.run(JOB, lambda event: None)
     (worker,) = one.workers
     one.stop()
