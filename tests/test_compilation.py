@@ -11,8 +11,9 @@ from randpos.compilation import cache_folder, enable_cache
 
 @pytest.fixture
 def settings(monkeypatch) -> dict[str, Any]:
-    """What is set, instead of setting it for all other tests."""
+    """What is set, instead of setting it for all other tests; another test may have set it."""
     made: dict[str, Any] = {}
+    monkeypatch.setattr(type(jax.config), "jax_compilation_cache_dir", None)
     monkeypatch.setattr(type(jax.config), "update", lambda self, k, v: made.update({k: v}))
     return made
 

@@ -90,6 +90,22 @@ def test_when_a_node_dies_its_runs_go_on_elsewhere(tmp_path, cache, quiet, clust
     assert not list(ray.store.rglob("failure.json"))
 
 
+@pytest.mark.slow
+def test_a_killed_driver_is_continued_from_the_checkpoints_that_arrived(
+    tmp_path, cache, quiet, cluster
+):
+    ray = command(tmp_path, cache, cluster)
+    process = ray.start()
+    ray.wait_for(process, 3)
+    process.kill()
+    process.communicate()
+    assert not list(ray.store.rglob("failure.json"))
+    assert list(ray.store.glob("*/checkpoints/*.json"))
+    ray.finish()
+    assert outcome(ray.store) == quiet
+    assert leftovers(ray.store) == []
+
+
 @pytest.mark.parametrize(
     "address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:", "127.0.0.1:many", "[::1]:1"]
 )
