@@ -49,6 +49,7 @@ results: $(VENV)/.demo  ## Train what docs/results.md is about, and write that p
 	for name in curves max-position pca attention overview; do \
 		$(BIN)/randpos figure $$name --store results --out docs/figures; done
 	$(BIN)/randpos report results --out docs/results.md
+	$(BIN)/python docs/found.py
 
 bench: $(VENV)/.dev  ## The tables of docs/performance.md and docs/tasks.md
 	$(BIN)/python benchmarks/tasks.py

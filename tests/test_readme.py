@@ -5,12 +5,12 @@ import shlex
 from pathlib import Path
 
 import pytest
+from docs.found import BLOCK, found
 
 from randpos import config
 from randpos.cli import main
 from randpos.records import read_records
-from randpos.report.findings import findings, verdicts
-from randpos.report.tables import make_table
+from randpos.report.findings import findings
 from tests.experiments import tiny
 
 ROOT = Path(__file__).parent.parent
@@ -61,8 +61,7 @@ def test_link_leads_somewhere(link):
 
 
 def test_the_numbers_are_those_of_the_committed_results():
-    found = verdicts(make_table(read_records(ROOT / "results"), "table1"))
-    assert "\n\n".join(found) in README
+    assert BLOCK.findall(README) == [found()]
 
 
 def test_the_page_of_results_is_what_the_command_writes():

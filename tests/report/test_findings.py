@@ -6,7 +6,7 @@ import pytest
 
 from randpos.cli import main
 from randpos.records import pack
-from randpos.report.findings import findings, verdicts
+from randpos.report.findings import findings, scores, verdicts
 from randpos.report.tables import make_table
 from tests.report.stores import paper_records, run, scored
 
@@ -50,6 +50,38 @@ def test_what_was_not_run_has_no_section():
     text = findings(scored([(run("even_pairs", "rope"), 0.5)]), Path("store"))
     assert "## Geometric attention" not in text
     assert "nothing here is at the paper's budget" in text
+
+
+def test_a_side_experiment_is_told_best_first():
+    scores = {1024: 0.5, 2048: 0.7, 4096: 0.6}
+    store = scored(
+        [
+            (run("missing_duplicate", "randomized-relative", maximum=maximum), score)
+            for maximum, score in scores.items()
+        ]
+    )
+    text = findings(store, Path("store"))
+    assert "**The largest position L**, best score first:" in text
+    assert "L = 2,048 (70.0), L = 4,096 (60.0), L = 1,024 (50.0)" in text
+
+
+def test_a_task_with_half_of_a_side_experiment_is_left_out_of_it():
+    both = [(run("bucket_sort", name), 0.5) for name in ("randomized-sincos", "unsorted-sincos")]
+    half = [(run("even_pairs", "randomized-sincos"), 0.5)]
+    text = findings(scored([*both, *half]), Path("store"))
+    section = text.split("\n## Without sorting")[1].split("\n## ")[0]
+    assert "Bucket Sort" in section
+    assert "Even Pairs" not in section
+
+
+def test_scores_stand_before_the_paper_s():
+    store = scored([(run("even_pairs", "relative"), 0.64)])
+    table = scores(make_table(store, "table1"), ["none", "relative"])
+    assert table.splitlines() == [
+        "| task | None | Relative |",
+        "|---|---:|---:|",
+        "| Even Pairs | – (50.4) | 64.0 (96.4) |",
+    ]
 
 
 def test_the_command_writes_markdown_or_a_page(tmp_path, capsys):

@@ -1,7 +1,9 @@
 """What a store says about the paper's claim, in words and tables: the text of docs/results.md."""
 
+import dataclasses
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +14,7 @@ from randpos.records import Records
 from randpos.report.formats import render
 from randpos.report.labels import encoding_label
 from randpos.report.scores import score_runs
-from randpos.report.table import Cell, Table
+from randpos.report.table import MISSING, Cell, Row, Table
 from randpos.report.tables import make_table
 
 CLEAR = 5.0
@@ -29,6 +31,8 @@ SECTIONS = {
     "max-position": "The largest position L",
     "running-times-measured": "Hours of training",
 }
+SIDES = ("readings", "ablation-sorting", "geometric", "max-position")
+"""Experiments that compare settings, each on a few tasks."""
 
 
 def findings(records: Records, store: Path) -> str:
@@ -40,12 +44,22 @@ def findings(records: Records, store: Path) -> str:
         *introduction(records),
         "## In short",
         *verdicts(tables["table1"]),
-        *reading_verdicts(tables["readings"]),
+        *(text for name in SIDES for text in ordered(tables[name], SECTIONS[name])),
     ]
     for name, title in SECTIONS.items():
-        if any(cell.ours is not None for cell in tables[name].cells.values()):
-            parts += [f"## {title}", render(tables[name], "markdown").strip()]
+        if (table := _measured(tables[name])).rows:
+            parts += [f"## {title}", render(table, "markdown").strip()]
     return "\n\n".join(parts) + "\n"
+
+
+def _measured(table: Table) -> Table:
+    """Leaves out tasks that were not run; of a side experiment, those with half of it or less."""
+    least = len(table.columns) / 2 if table.name in SIDES else 0
+
+    def count(row: Row) -> int:
+        return sum(table.cell(row, column).ours is not None for column in table.columns)
+
+    return dataclasses.replace(table, rows=[row for row in table.rows if count(row) > least])
 
 
 def introduction(records: Records) -> list[str]:
@@ -123,18 +137,35 @@ def _verdict(ours: float, theirs: float | None) -> str:
     return "clear here, not in the paper" if not sign(theirs) else "opposite sign"
 
 
-def reading_verdicts(table: Table) -> list[str]:
-    """Orders the readings of randomized relative by their scores."""
+def ordered(table: Table, title: str) -> list[str]:
+    """Orders what a side experiment compares by its scores, best first."""
     lines = []
-    for row in table.rows:
-        found = [
-            (cell.ours.value, column.label)
-            for column in table.columns
-            if (cell := table.cell(row, column)).ours is not None
-        ]
-        if len(found) > 1:
-            order = ", ".join(f"{label} {score:.1f}" for score, label in sorted(found)[::-1])
-            lines.append(f"- {row.label}: {order}")
-    if not lines:
-        return []
-    return ["Readings and draws of randomized relative, best first:", "\n".join(lines)]
+    for row in _measured(table).rows:
+        ours: dict[str, float] = {}
+        for column in table.columns:
+            if (value := table.cell(row, column).ours) is not None:
+                ours.setdefault(column.label, value.value)  # the maximum stands before the mean
+        best = sorted(ours.items(), key=lambda one: -one[1])
+        words = ", ".join(f"{label} ({score:.1f})" for label, score in best)
+        lines.append(f"- {row.label}: {words}")
+    return [f"**{title}**, best score first:", "\n".join(lines)] if lines else []
+
+
+def scores(table: Table, encodings: Sequence[str]) -> str:
+    """Returns our score and the paper's in each cell: Table 1 for a README."""
+    columns = [column for column in table.columns if column.key in encodings]
+    lines = [
+        f"| task | {' | '.join(encoding_label(column.key) for column in columns)} |",
+        f"|---|{'---:|' * len(columns)}",
+    ]
+    for row in _measured(table).rows:
+        cells = (table.cell(row, column) for column in columns)
+        lines.append(f"| {row.label} | {' | '.join(map(_ours_and_theirs, cells))} |")
+    return "\n".join(lines)
+
+
+def _ours_and_theirs(cell: Cell) -> str:
+    ours, theirs = (
+        MISSING if side is None else f"{side.value:.1f}" for side in (cell.ours, cell.paper)
+    )
+    return f"{ours} ({theirs})"

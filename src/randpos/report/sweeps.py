@@ -70,6 +70,6 @@ def readings(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
         for reading, draw in kinds
     ]
     rows = _rows(set(chosen.select("task", "encoding").iter_rows()))
-    notes.append("`positions, per batch` is the paper's text; the released code differs.")
+    notes.append("The first column is the paper's text; the released code differs.")
     title = f"Readings of a random offset. {SCORE}; maximum over seeds and learning rates"
     return Table("readings", title, "%", columns, rows, ours, notes)

@@ -1,0 +1,23 @@
+"""Writes the table of results into the README: `python docs/found.py`, as `make results` does."""
+
+import re
+from pathlib import Path
+
+from randpos.records import read_records
+from randpos.report.findings import scores, verdicts
+from randpos.report.tables import make_table
+
+ROOT = Path(__file__).parent.parent
+ENCODINGS = ("none", "sincos", "relative", "randomized-sincos", "randomized-relative")
+BLOCK = re.compile(r"(?<=<!-- found -->\n).*?(?=\n<!-- /found -->)", re.DOTALL)
+
+
+def found() -> str:
+    """Returns how the randomized encodings fared against the plain ones, and their scores."""
+    table = make_table(read_records(ROOT / "results"), "table1")
+    return f"{verdicts(table)[0]}\n\n{scores(table, ENCODINGS)}"
+
+
+if __name__ == "__main__":
+    readme = ROOT / "README.md"
+    readme.write_text(BLOCK.sub(lambda _: found(), readme.read_text()))
