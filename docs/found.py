@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from randpos.records import read_records
-from randpos.report.findings import scores, verdicts
+from randpos.report.findings import beside, verdicts
 from randpos.report.tables import make_table
 
 ROOT = Path(__file__).parent.parent
@@ -14,8 +14,9 @@ BLOCK = re.compile(r"(?<=<!-- found -->\n).*?(?=\n<!-- /found -->)", re.DOTALL)
 
 def found() -> str:
     """Returns how the randomized encodings fared against the plain ones, and their scores."""
-    table = make_table(read_records(ROOT / "results"), "table1")
-    return f"{verdicts(table)[0]}\n\n{scores(table, ENCODINGS)}"
+    records = read_records(ROOT / "results")
+    told, _ = verdicts(make_table(records, "comparison"))
+    return f"{beside(make_table(records, 'table-means'), ENCODINGS)}\n\n{told}"
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def _cell(value: Any) -> str | Text:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:.3g}"
+        return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
     return "" if value is None else str(value)
 
 

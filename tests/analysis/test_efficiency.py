@@ -3,7 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from randpos import Experiment, PositionOptions, Schedule, UserError
+from randpos import Architecture, Experiment, PositionOptions, Schedule, UserError
 from randpos.analysis.efficiency import compare_efficiency, time_to
 from randpos.records import Records
 from tests.figures.synthetic import join, records
@@ -49,6 +49,27 @@ def test_the_best_seed_is_followed_through_its_budgets() -> None:
     found = compare_efficiency(store).short
     assert found.seed == 0
     np.testing.assert_allclose(found.test, [[6.0, 0.7], [12.0, 0.95]])
+
+
+def test_only_runs_of_one_model_and_batch_are_compared() -> None:
+    small = Architecture(dim=16)
+    store = join(
+        one(BASE, 0.6, 10.0),
+        one(BASE, 0.99, 1.0, model=small),
+        one(BASE, 0.99, 1.0, batch=256),
+        one(LONG, 0.95, 80.0),
+        one(LONG, 0.95, 1.0, batch=64),
+    )
+    found = compare_efficiency(store)
+    assert found.speed_ratio == 8.0
+    with pytest.raises(UserError, match="share no model and batch"):
+        compare_efficiency(join(one(BASE, 0.6, 1.0), one(LONG, 0.6, 1.0, batch=64)))
+
+
+def test_a_short_run_that_was_tested_less_far_does_not_shorten_the_others() -> None:
+    brief = one(BASE, 0.99, 1.0, steps=10, test_length=60)
+    found = compare_efficiency(join(brief, one(BASE, 0.6, 10.0), one(LONG, 0.95, 80.0)))
+    assert found.lengths == (41, 500)
 
 
 def test_runs_of_another_experiment_are_left_out() -> None:

@@ -63,8 +63,16 @@ def test_elsewhere_a_slice_only_leaves_encodings_out():
     part = {"budget": "smoke", "tasks": ("even_pairs",)}
     found = settings("geometric", **part, encodings=("geometric", "rope"))
     assert {encoding for _, encoding, *_ in found} == {"geometric"}
-    with pytest.raises(UserError, match="geometric has no runs with the encodings rope"):
+    with pytest.raises(UserError, match="geometric has no runs with even_pairs, rope"):
         expand("geometric", Slice(**part, encodings=("rope",)))
+
+
+def test_a_slice_leaves_out_what_a_grid_is_fixed_to():
+    for part in (Slice(tasks=("even_pairs",)), Slice(encodings=("rope",))):
+        with pytest.raises(UserError, match="efficiency has no runs with"):
+            expand("efficiency", part)
+    everything = settings("all", budget="smoke", tasks=("even_pairs",), encodings=("rope",))
+    assert {found[:2] for found in everything} == {("even_pairs", "rope")}
 
 
 def test_a_model_is_tested_at_all_lengths_that_it_was_trained_on():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from randpos.evaluation import Accuracy, in_domain, score
 from randpos.report.budgets import budgets, usual, within
 from randpos.report.scores import cells, score_runs
+from randpos.report.statistics import by_seed
 from tests.report.stores import USUAL, accuracies_of, many_records, records, run, scored
 
 CURVES = st.lists(
@@ -52,6 +53,15 @@ def test_the_largest_test_counts() -> None:
     odd = accuracies_of(one, 0.9, batch=500, seed=3)
     (row,) = score_runs(records([one], [*small, *odd, *large])).iter_rows(named=True)
     assert (row["score"], row["tested_batch"], row["tested_seed"]) == (0.75, 500, 0)
+
+
+def test_a_coarse_test_on_more_examples_does_not_count() -> None:
+    one = run("even_pairs", "none")
+    fine = [*accuracies_of(one, 0.5, batch=16), {**accuracies_of(one, 0.5, batch=16)[0]}]
+    fine[-1]["length"] = 250
+    coarse = accuracies_of(one, 0.75, batch=1000)
+    (row,) = score_runs(records([one], [*fine, *coarse])).iter_rows(named=True)
+    assert row["tested_batch"] == 16
 
 
 def test_accuracies_that_are_no_numbers_are_ignored() -> None:
@@ -137,6 +147,13 @@ def test_L_means_nothing_to_ordinal_positions() -> None:  # noqa: N802
     assert found["maximum"].to_list() == [None, None]
     assert cells(found).height == 1
     assert usual(found).height == 2
+
+
+def test_the_same_training_under_two_L_is_one_seed() -> None:  # noqa: N802
+    found = score_runs(scored([(run("even_pairs", "sincos", maximum=L), 0.5) for L in (8, 9)]))
+    (row,) = cells(found).iter_rows(named=True)
+    assert (row["seeds"], row["runs"], row["rate_seeds"], row["sd"]) == (1, 1, 1, None)
+    assert by_seed(found, cells(found)).height == 1
 
 
 def test_budgets_come_largest_first_and_the_papers_before_others() -> None:

@@ -189,6 +189,38 @@ def test_readings_and_draws_are_compared() -> None:
     }
 
 
+@pytest.mark.parametrize("name", ["max-position", "readings"])
+def test_a_longer_run_at_one_setting_does_not_hide_a_comparison(name: str) -> None:
+    other: dict[str, Any] = {"maximum": 1024} if name == "max-position" else {"draw": "per_layer"}
+    kinds: list[tuple[dict[str, Any], float]] = [({}, 0.5), (other, 0.6), ({"steps": 9000}, 0.9)]
+    relative = "randomized-relative"
+    results = [(run("reverse_string", relative, **kind), score) for kind, score in kinds]
+    made = make_table(scored(results), name)
+    assert {cell.ours.value for cell in made.cells.values() if cell.ours} == {50.0, 60.0}
+
+
+def test_the_mean_gain_is_over_the_same_tasks_as_the_papers() -> None:
+    tasks = {"even_pairs": (0.5, 0.7), "bucket_sort": (0.4, 0.9)}
+    results = [
+        (run(task, encoding), score)
+        for task, scores in tasks.items()
+        for encoding, score in zip(("none", "randomized-rope"), scores, strict=True)
+    ]
+    made = make_table(scored([*results, (run("parity_check", "none"), 0.5)]), "gains")
+    cell = made.cells["every", "gain"]
+    assert cell.ours is not None
+    assert cell.paper is not None
+    assert cell.ours.value == pytest.approx((20 + 50) / 2)
+    assert cell.paper.value == pytest.approx(((100.0 - 96.4) + (100.0 - 91.9)) / 2)
+    assert made.notes[-1].startswith("Both means are over the 2 tasks that were run; over all 15")
+
+
+def test_without_a_pair_there_is_no_mean_gain() -> None:
+    made = make_table(scored([(run("even_pairs", "none"), 0.5)]), "gains")
+    assert made.cells["every", "gain"].ours is None
+    assert not any("mean" in note for note in made.notes)
+
+
 def test_encodings_and_tasks_of_ones_own_get_columns_and_rows() -> None:
     store = scored([(run("even_pairs", "fire"), 0.5), (run("mine:Task", "randomized-fire"), 0.6)])
     made = make_table(store, "table1")

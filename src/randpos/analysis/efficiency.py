@@ -110,9 +110,34 @@ def compare_efficiency(records: Records) -> Efficiency:
             f"relative has not been trained on {TASK} beyond the length {seen} of "
             f"randomized-relative, so there is nothing to compare; run {REMEDY} first."
         )
-    lengths = (seen + 1, min(randomized["test_length"].min(), plain["test_length"].min()))  # type: ignore[type-var]
+    randomized, plain = _alike(randomized, plain)
+    lengths = (seen + 1, min(map(_longest, (randomized, plain))))
     short, long = (_contender(records, found, lengths) for found in (randomized, plain))
     return Efficiency(TASK, short, long, lengths)
+
+
+def _alike(*sides: pl.DataFrame) -> list[pl.DataFrame]:
+    """Keeps the runs of one model, batch and clipping; of several, those of the largest batch."""
+
+    def kind(config: str) -> tuple[int, str]:
+        data = json.loads(config)
+        return data["batch"], json.dumps([data["model"], data["clip"]], sort_keys=True)
+
+    kinds = [[kind(config) for config in runs["config"]] for runs in sides]
+    shared = set.intersection(*map(set, kinds))
+    if not shared:
+        raise UserError(f"The runs on {TASK} share no model and batch; run {REMEDY} first.")
+    chosen = max(shared)
+    return [
+        runs.filter(pl.Series([one == chosen for one in found], dtype=pl.Boolean))
+        for runs, found in zip(sides, kinds, strict=True)
+    ]
+
+
+def _longest(runs: pl.DataFrame) -> int:
+    """Returns how far the runs of the most steps were to be tested, at most."""
+    longest = runs.filter(pl.col("steps") == pl.col("steps").max())
+    return max(longest["test_length"])
 
 
 def _contender(records: Records, runs: pl.DataFrame, lengths: tuple[int, int]) -> Contender:

@@ -39,8 +39,8 @@ TITLES = {
     "curves": "Accuracy over length",
     "efficiency": "Training on short sequences against training on long ones",
     "max-position": "The largest position L",
-    "pca": "Activations at lengths 40 and 150",
-    "attention": "Attention at lengths 40 and 150",
+    "pca": "Activations at the training length and beyond",
+    "attention": "Attention at the training length and beyond",
 }
 
 
@@ -143,6 +143,8 @@ class Reproduce:
         from randpos.report import make_table, render, write_page
 
         chosen = names() if self.name == "all" else [self.name]
+        if self.name not in (*MADE_OF, "all"):  # a file of a grid has no tables of its own
+            raise unknown("experiment", self.name, [*MADE_OF, "all"])
         where = {"executor": self.executor, "address": self.address, "workers": self.workers}
         sweep = Sweep(self.name, self.part, self.store, **where)
         sweep()
@@ -156,25 +158,28 @@ class Reproduce:
         for name in dict.fromkeys(figure for one in chosen for figure in MADE_OF[one][1]):
             if name == "curves":
                 show_curves(records, sweep.experiments())
-            print(*save(FIGURES[name](records, self.store), self.out / name), sep="\n")
+            try:
+                print(*save(FIGURES[name](records, self.store), self.out / name), sep="\n")
+            except UserError as error:  # the others, and the page, are wanted all the same
+                warnings.warn(f"no figure {name}: {error}", stacklevel=2)
         write_page(records, self.out / "report.html", pictures(records, self.store))
         print(self.out / "report.html")
 
 
 def show_curves(records: Records, experiments: Sequence[Experiment]) -> None:
     """Draws accuracy over length in the terminal, task by task, the first run of each encoding."""
+    by_way = records.accuracies.partition_by("run", "batch", "seed", as_dict=True)
     for task in dict.fromkeys(one.task for one in experiments):
         curves: dict[str, list[Accuracy]] = {}
-        for one in experiments:
-            rows = records.accuracies.filter(
-                run=one.digest, batch=one.evaluation.batch, seed=one.evaluation.seed
-            )
-            if one.task == task and one.encoding not in curves and rows.height:
+        runs = [one for one in experiments if one.task == task]
+        for one in runs:
+            rows = by_way.get((one.digest, one.evaluation.batch, one.evaluation.seed))
+            if one.encoding not in curves and rows is not None:
                 found = rows.select(Accuracy._fields).iter_rows()
                 curves[one.encoding] = [Accuracy(*row) for row in found]
         if curves:
-            seen, problem = experiments[0].lengths.maximum, get_task(task)
-            print(f"\n{task}: accuracy over length\n\n{plot(curves, seen, problem.chance)}\n")
+            drawn = plot(curves, runs[0].lengths.maximum, get_task(task).chance)
+            print(f"\n{task}: accuracy over length\n\n{drawn}\n")
 
 
 def pictures(records: Records, store: Path, tell: bool = False) -> dict[str, bytes]:

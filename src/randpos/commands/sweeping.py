@@ -12,12 +12,12 @@ from rich.console import Console
 from randpos.config import Experiment
 from randpos.display import Format, show
 from randpos.errors import UserError
-from randpos.paper.experiments import Slice, expand
+from randpos.paper.experiments import Slice, expand, expand_grids
 from randpos.paper.speed import published_speed
 from randpos.store import Store
 from randpos.sweeps.driver import Driver
 from randpos.sweeps.estimate import calibrate, cost
-from randpos.sweeps.grid import distinct, read_grid
+from randpos.sweeps.grid import read_grid
 from randpos.sweeps.local import Executor, Local, places
 from randpos.sweeps.plan import Plan, make_jobs, make_plan
 from randpos.sweeps.view import SweepView
@@ -116,7 +116,7 @@ class Sweep:
     def experiments(self) -> list[Experiment]:
         """Returns the runs that are asked for."""
         if self.name.endswith(".toml"):
-            return distinct(self.part.expand(read_grid(Path(self.name))))
+            return expand_grids(self.name, [read_grid(Path(self.name))], self.part)
         return expand(self.name, self.part)
 
     def choose_executor(self) -> Executor:

@@ -1,5 +1,6 @@
 """The paper's evaluation by name: which runs every table and figure is made of."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -103,6 +104,9 @@ class Slice:
             "learning_rate": self.rates,
             "seed": self.seeds,
         }
+        for name in ("task", "encoding"):
+            if said[name] and name in grid.fixed and grid.fixed[name] not in said[name]:
+                return []
         usual = {"learning_rate": RATES[self.budget], "seed": SEEDS[self.budget]}
         axes = {name: said.get(name) or values for name, values in grid.axes.items()}
         if self.encodings and "encoding" in axes and grid.name != "table1":
@@ -119,7 +123,13 @@ class Slice:
 def expand(name: str, part: Slice) -> list[Experiment]:
     """Returns the runs of a named experiment, without repetitions, or of `all` of them."""
     chosen = [grid for one in (names() if name == "all" else [name]) for grid in grids(name=one)]
-    found = distinct(one for grid in chosen for one in part.expand(grid))
+    return expand_grids(name, chosen, part)
+
+
+def expand_grids(name: str, grids: Sequence[Grid], part: Slice) -> list[Experiment]:
+    """Returns the runs of grids, without repetitions; there must be some."""
+    found = distinct(one for grid in grids for one in part.expand(grid))
     if not found:
-        raise UserError(f"{name} has no runs with the encodings {', '.join(part.encodings)}.")
+        asked = ", ".join((*part.tasks, *part.encodings))
+        raise UserError(f"{name} has no runs with {asked}.")
     return found

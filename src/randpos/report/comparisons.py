@@ -3,7 +3,7 @@
 import polars as pl
 
 from randpos.paper import PLAIN, RANDOMIZED, gains
-from randpos.report.budgets import Budget, choose, usual
+from randpos.report.budgets import Budget, choose, count, usual
 from randpos.report.encodings import SCORE, best_value, from_paper, pair, task_rows, values
 from randpos.report.labels import encoding_columns, encoding_label
 from randpos.report.scores import cells
@@ -22,8 +22,7 @@ def gains_table(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     """The headline: by how much the best randomized encoding beats the best other one."""
     chosen, notes = choose(scored, _relevant(scored), budget)
     ours, theirs = _gains(values(chosen, best_value)), _gains(from_paper("scores", "max"))
-    count = sum(column == "gain" for _, column in ours) - bool(ours)
-    notes.append(f"The mean of ours is over the {count} tasks that have both, the paper's over 15.")
+    notes += _add_means(ours, theirs)
     columns = [
         Column("plain", "Best of none and plain"),
         Column("randomized", "Best randomized"),
@@ -44,12 +43,28 @@ def _gains(scores: Values) -> Values:
                 table[task, side] = Value(value.value, detail=detail, run=value.run)
     long = [(*key, value.value) for key, value in scores.items()]
     frame = pl.DataFrame(long, schema=["task", "encoding", "value"], orient="row")
-    every = gains(frame, RANDOMIZED, PLAIN) if long else None
-    for task, gain in every.iter_rows() if every is not None else ():
+    for task, gain in gains(frame, RANDOMIZED, PLAIN).iter_rows() if long else ():
         table[task, "gain"] = Value(gain)
-    if every is not None and every.height:
-        table[EVERY.key, "gain"] = Value(sum(every["gain"]) / every.height)
     return table
+
+
+def _add_means(ours: Values, theirs: Values) -> list[str]:
+    """Adds the mean gain to both sides, over the tasks that both have; says so in a note."""
+
+    def mean(side: Values, tasks: list[str]) -> float:
+        return sum(side[task, "gain"].value for task in tasks) / len(tasks)
+
+    every = [task for task, column in theirs if column == "gain"]
+    whole = mean(theirs, every)
+    shared = [task for task in every if (task, "gain") in ours]
+    theirs[EVERY.key, "gain"] = Value(mean(theirs, shared or every))
+    if not shared:
+        return []
+    ours[EVERY.key, "gain"] = Value(mean(ours, shared))
+    if len(shared) == len(every):
+        return []
+    both = f"Both means are over the {count(len(shared), 'task')} that were run"
+    return [f"{both}; over all {len(every)} the paper's is {whole:.1f}."]
 
 
 def intervals(scored: pl.DataFrame, budget: Budget | None = None) -> Table:

@@ -26,12 +26,12 @@ CELL = ["task", "encoding", *SETTING, *BUDGET]
 def score_runs(records: Records) -> pl.DataFrame:
     """Returns the runs with score, in-domain accuracy and the way they were tested.
 
-    A run that was tested in several ways counts with the largest test batch (then with the most
-    lengths, then with the smallest seed).
+    A run that was tested in several ways counts with the one of the most lengths (then of the
+    largest batch, then of the smallest seed).
     """
     runs = _sound(records.runs)
     ways = _means(records.accuracies.join(runs.select("run", "training_length"), on="run"))
-    order = ["run", "tested_batch", "lengths", "tested_seed"]
+    order = ["run", "lengths", "tested_batch", "tested_seed"]
     ways = ways.sort(order, descending=[False, True, True, False])
     ways = ways.unique("run", keep="first", maintain_order=True)
     ordinal = [name for name, one in combinations().items() if not one.prefix]
@@ -111,6 +111,15 @@ _USUAL = {
 }
 
 
+def counted(scored: pl.DataFrame) -> pl.DataFrame:
+    """Keeps the complete and tested runs, one for each seed and rate of a cell.
+
+    L means nothing to ordinal positions, so that two runs may be the same training.
+    """
+    done = scored.filter(pl.col("status") == "complete", pl.col("score").is_not_null())
+    return done.unique([*CELL, "learning_rate", "seed"], keep="first", maintain_order=True)
+
+
 def cells(scored: pl.DataFrame) -> pl.DataFrame:
     """Returns one row for each cell: best, mean ± sd at the best rate, counts and hours.
 
@@ -120,15 +129,14 @@ def cells(scored: pl.DataFrame) -> pl.DataFrame:
     farthest maximum lies 2.7 sd above its mean, within the bounds of both): ours divides by n − 1,
     and is null for a single seed.
     """
-    done = scored.filter(pl.col("status") == "complete")
-    counted = done.filter(pl.col("score").is_not_null())
-    rates = counted.group_by(*CELL, "learning_rate").agg(
+    tested = counted(scored)
+    rates = tested.group_by(*CELL, "learning_rate").agg(
         mean=pl.col("score").mean(), sd=pl.col("score").std(ddof=1), rate_seeds=pl.len()
     )
     # Rounded, for the last bits of a mean must not decide between equal rates.
     rates = rates.sort(pl.col("mean").round(12), "learning_rate", descending=[True, False])
     rates = rates.unique(CELL, keep="first").rename({"learning_rate": "rate"})
-    ordered = counted.sort("score", "learning_rate", "seed", descending=[True, False, False])
+    ordered = tested.sort("score", "learning_rate", "seed", descending=[True, False, False])
     best = ordered.group_by(CELL, maintain_order=True).agg(
         pl.col("run").first(),
         pl.col("in_domain").first(),
@@ -140,12 +148,16 @@ def cells(scored: pl.DataFrame) -> pl.DataFrame:
         rates=pl.col("learning_rate").n_unique(),
         lengths=pl.col("lengths").min(),
     )
-    times = done.group_by(CELL).agg(
-        timed=pl.col("hours").count(),
-        hours=pl.col("hours").mean(),
-        hours_sd=pl.col("hours").std(ddof=1),
-        paper_hours=pl.col("paper_hours").mean(),
-        paper_hours_sd=pl.col("paper_hours").std(ddof=1),
+    times = (
+        scored.filter(pl.col("status") == "complete")
+        .group_by(CELL)
+        .agg(
+            timed=pl.col("hours").count(),
+            hours=pl.col("hours").mean(),
+            hours_sd=pl.col("hours").std(ddof=1),
+            paper_hours=pl.col("paper_hours").mean(),
+            paper_hours_sd=pl.col("paper_hours").std(ddof=1),
+        )
     )
     both = times.join(best, on=CELL, how="left", nulls_equal=True)
     return both.join(rates, on=CELL, how="left", nulls_equal=True).sort(CELL)

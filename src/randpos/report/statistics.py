@@ -9,6 +9,7 @@ import polars as pl
 from jaxtyping import Float
 
 from randpos.paper import PLAIN, RANDOMIZED
+from randpos.report.scores import counted
 
 DRAWS = 10_000
 LEVEL = 0.95
@@ -68,8 +69,7 @@ class Comparison(NamedTuple):
 def by_seed(scored: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     """Returns task, encoding, seed and score at each cell's best rate; `scored` has one budget."""
     best = cells.select("task", "encoding", learning_rate="rate")
-    done = scored.filter(pl.col("status") == "complete", pl.col("score").is_not_null())
-    rows = done.join(best, on=["task", "encoding", "learning_rate"])
+    rows = counted(scored).join(best, on=["task", "encoding", "learning_rate"])
     return rows.select("task", "encoding", "seed", "score").sort("task", "encoding", "seed")
 
 

@@ -7,7 +7,7 @@ from randpos.paper.looks import task_order
 from randpos.report.budgets import PAPER, Budget, choose
 from randpos.report.encodings import SCORE, best_value
 from randpos.report.labels import encoding_label, encoding_order, task_row
-from randpos.report.scores import cells
+from randpos.report.scores import BUDGET, cells
 from randpos.report.table import Cell, Column, Row, Table, Value
 
 SWEPT = [(task, "randomized-relative") for task in ("reverse_string", "missing_duplicate")]
@@ -26,8 +26,8 @@ def _key(task: str, encoding: str) -> str:
 
 
 def _rivals(scored: pl.DataFrame, what: list[str]) -> pl.DataFrame:
-    """Keeps the runs whose task and encoding were run with several values of `what`."""
-    several = pl.struct(what).n_unique().over("task", "encoding") > 1
+    """Keeps the runs whose task and encoding were run with several values, in one budget."""
+    several = pl.struct(what).n_unique().over("task", "encoding", *BUDGET) > 1
     return scored.filter(pl.col("status") == "complete").filter(several)
 
 
