@@ -85,7 +85,8 @@ class Tables:
     """Print a table of the paper with our numbers beside the published ones."""
 
     name: tyro.conf.Positional[str]
-    """A table: see the message for an unknown one."""
+    """table1, table-means, running-times, running-times-measured, ablation-sorting, geometric,
+    max-position, readings, gains, intervals, comparison."""
     store: Path = Path("runs")
     """The store."""
     format: Literal["text", "markdown", "latex", "csv"] = "text"
@@ -103,7 +104,7 @@ class Figures:
     """Draw a figure of the paper from a store, as PNG, SVG and PDF."""
 
     name: tyro.conf.Positional[str]
-    """A figure: see the message for an unknown one."""
+    """curves, efficiency, max-position, pca, attention, overview."""
     store: Path = Path("runs")
     """The store."""
     out: Path = Path("figures")
