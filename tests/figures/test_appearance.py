@@ -9,10 +9,12 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 from randpos import combinations
+from randpos.combinations import PAPER_ROWS
 from randpos.encodings import ENCODINGS
 from randpos.figures.palette import SIGNS, look, stacks, task_title
 from randpos.figures.style import caption
 from randpos.paper.looks import COLOURS
+from randpos.report.labels import encoding_label
 from tests.figures.gallery import DRAW, figure
 
 
@@ -83,8 +85,13 @@ def test_pairs_share_a_hue_and_differ_in_the_line() -> None:
             plain.color,
             name == combination.encoding.name,
         )
-        assert one.label == plain.label or one.label.endswith(" " + plain.label)
+        assert plain.label in one.label
     assert {look(n).line for n in combinations() if n.startswith("randomized")} == {"-"}
+
+
+def test_an_encoding_is_called_as_in_the_tables() -> None:
+    for name in PAPER_ROWS:
+        assert look(name).label == encoding_label(name).removesuffix("★")  # a footnote's sign
 
 
 def test_encodings_differ_in_colour_and_marker() -> None:

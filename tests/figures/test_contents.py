@@ -9,10 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from randpos import TASKS, Evaluation, Experiment, UserError
+from randpos import TASKS, Evaluation, Experiment, PositionOptions, UserError
 from randpos.combinations import PAPER_ROWS
 from randpos.figures import attention, curves, efficiency_of_store, max_position, overview, pca
 from randpos.figures.attention import shrink
+from randpos.figures.curves import shown
 from randpos.figures.overview import L, M, N
 from tests.figures.gallery import activations, efficiency_store, main_store, matrices, sweep_store
 from tests.figures.synthetic import records
@@ -66,6 +67,12 @@ def test_a_mean_is_over_the_seeds_of_the_best_rate_and_has_a_band() -> None:
     np.testing.assert_allclose([heights.min(), heights.max()], [0.5 - sd, 0.7 + sd])
 
 
+def test_the_last_bits_of_a_mean_do_not_choose_the_rate() -> None:
+    runs = records([small(0.6, learning_rate=rate) for rate in (1e-4, 3e-4)]).runs
+    scored = runs.with_columns(score=pl.Series([0.6, np.nextafter(0.6, 1)]))
+    assert shown(scored, "mean")["learning_rate"].to_list() == [1e-4]
+
+
 def test_the_budget_is_stated() -> None:
     words = remarks(curves(records([small(0.6), small(0.9, seed=1)])))
     for fact in ("10 steps of batch 128", "N = 40", "2 seeds × 1 learning rate", "7 examples per"):
@@ -96,6 +103,26 @@ def test_every_run_of_the_sweep_is_a_dot_and_the_best_make_the_line() -> None:
         for maximum, value in best:
             assert value == dots[dots[:, 0] == maximum, 1].max()
         assert axes.get_xticklabels()[0].get_text() == "1,024"
+
+
+def test_the_sweep_is_named_and_its_lines_are_explained() -> None:
+    figure = max_position(sweep_store())
+    assert figure.axes[1].get_title() == "Missing Duplicate (CS)\nRandomized Relative"
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["Chance"]
+    one = sweep_store()
+    one = one._replace(runs=one.runs.filter(task="missing_duplicate"))
+    (axes,) = max_position(one).axes
+    assert axes.get_title() == "Missing Duplicate (CS), Randomized Relative"
+
+
+def test_a_larger_budget_with_one_maximum_does_not_hide_the_sweep() -> None:
+    places = [PositionOptions(maximum=maximum) for maximum in (1024, 2048)]
+    rows = [small(0.6, positions=place) for place in places] + [small(0.9, steps=20)]
+    (axes,) = max_position(records(rows)).axes
+    assert line(axes, "best")[:, 0].tolist() == [1024, 2048]
+    other = [small(0.6, positions=places[0]), small(0.9, steps=20)]
+    with pytest.raises(UserError, match="several values of L"):
+        max_position(records(other))
 
 
 def test_one_value_of_the_maximum_is_no_sweep() -> None:
@@ -135,8 +162,17 @@ def test_pca_shows_all_points_of_all_layers() -> None:
         drawn = {str(dots.get_gid()): dots.get_offsets() for dots in axes.collections}
         np.testing.assert_array_equal(drawn["short"], layer.short)
         np.testing.assert_array_equal(drawn["long"], layer.long)
-        assert axes.get_xlabel() == "91% inside (95%)"
-    assert "0.600 at 150 (paper: 1.000, 0.994)" in figure.subfigs[1].get_suptitle()
+        assert axes.get_title() == f"{layer.name}\n91% inside (95%)"
+        assert axes.get_xlabel() == "PC 1"
+    assert "60.0% at 150 (paper: 100.0%, 99.4%)" in figure.subfigs[1].get_suptitle()
+    assert "One dot" not in remarks(figure)
+
+
+def test_pca_says_why_a_panel_has_one_dot() -> None:
+    model = activations()[0]
+    same = model.layers[0]._replace(short=np.ones((60, 2)), long=np.ones((90, 2)))
+    figure = pca([model._replace(layers=(same, *model.layers[1:]))])
+    assert "One dot: all answering tokens enter as the same placeholder" in remarks(figure)
 
 
 def test_attention_shows_every_matrix_on_one_scale() -> None:

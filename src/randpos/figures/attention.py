@@ -58,7 +58,7 @@ def _heading(one: Attention) -> str:
     beyond = "beyond training" if one.length > one.seen else "as in training"
     return (
         f"{look(one.encoding).label}, length {one.length} ({beyond}): "
-        f"accuracy {one.accuracy:.3f} on this sequence"
+        f"accuracy {one.accuracy:.1%} on this sequence"
     )
 
 

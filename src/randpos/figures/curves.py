@@ -116,7 +116,9 @@ def shown(runs: pl.DataFrame, statistic: Statistic) -> pl.DataFrame:
     if statistic == "best":
         return best_runs(runs, group)
     rates = runs.group_by(*group, "learning_rate").agg(pl.col("score").mean())
-    rates = rates.sort(*group, "score", "learning_rate", descending=[False, False, True, False])
+    # Rounded as in the tables: the last bits of a mean must not decide between equal rates.
+    order = [*group, pl.col("score").round(12), "learning_rate"]
+    rates = rates.sort(order, descending=[False, False, True, False])
     best = rates.unique(group, keep="first", maintain_order=True).drop("score")
     return runs.join(best, on=[*group, "learning_rate"], how="semi")
 

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from randpos.figures.palette import GUIDE, stacks
-from randpos.figures.style import sample_line
+from randpos.figures.style import sample_chance, sample_line
 
 WIDEST = 5
 """Columns of the legend: as many as fit the width."""
@@ -18,8 +18,8 @@ def legend_rows(encodings: set[str], single: bool) -> list[list[Line2D]]:
     Next to a single panel there is room for one column only.
     """
     guides = [
-        Line2D([], [], color=GUIDE, linestyle="--", linewidth=0.9, label="Training range"),
-        Line2D([], [], color="black", linestyle=":", linewidth=0.8, label="Chance"),
+        Line2D([], [], color=GUIDE, linestyle="--", linewidth=0.9, label="Longest training length"),
+        sample_chance(),
     ]
     found = stacks(encodings)
     if single:
@@ -47,8 +47,8 @@ def draw_legend(
         handles=[row[column] for column in range(width) for row in filled],
         loc=place,
         ncols=width,
-        fontsize=7,
-        columnspacing=1.0,
-        handlelength=2.3,
+        fontsize=7 if width < WIDEST else 6.5,
+        columnspacing=1.0 if width < WIDEST else 0.7,
+        handlelength=2.3 if width < WIDEST else 2.0,
         handletextpad=0.5,
     )

@@ -27,7 +27,8 @@ SIGNS = {
 """For each encoding its label and marker."""
 
 LINES = {"": "--", "randomized": "-", "unsorted": ":"}
-PREFIXES = {"": "", "randomized": "Randomized ", "unsorted": "Unsorted "}
+LABELS = {"": "{}", "randomized": "Randomized {}", "unsorted": "Randomized {} w/o sorting"}
+"""How the paper's tables call them, without the signs of footnotes."""
 
 SHORT, LONG = "#0072b2", "#e69f00"
 """The training length and the one beyond it: blue and orange, as in the paper."""
@@ -58,7 +59,8 @@ def look(name: str) -> Look:
     color = COLOURS.get(encoding, "#000000")
     prefix = combination.prefix
     marker = "x" if prefix == "unsorted" else marker
-    return Look(PREFIXES[prefix] + label, color, marker, LINES[prefix], prefix == "randomized")
+    label = LABELS[prefix].format(label)
+    return Look(label, color, marker, LINES[prefix], prefix == "randomized")
 
 
 def stacks(names: set[str]) -> list[list[str]]:

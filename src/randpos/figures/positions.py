@@ -1,15 +1,16 @@
 """The score over the maximum position L: how little its value matters (appendix B.1)."""
 
+import json
 import math
 
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from randpos.analysis.selection import best_runs, comparable, scores, tested
+from randpos.analysis.selection import VARIED, best_runs, comparable, scores, tested
 from randpos.errors import UserError
 from randpos.figures.budgets import budget_line
-from randpos.figures.palette import task_title
+from randpos.figures.palette import look, task_title
 from randpos.figures.style import (
     WIDTH,
     caption,
@@ -17,10 +18,12 @@ from randpos.figures.style import (
     hide_unused,
     line_style,
     percent,
+    sample_chance,
     styled,
 )
 from randpos.paper.looks import task_order
 from randpos.records import Records
+from randpos.tasks import TASKS
 
 REMEDY = "run randpos reproduce max-position first"
 
@@ -29,9 +32,7 @@ REMEDY = "run randpos reproduce max-position first"
 def max_position(records: Records, encoding: str = "randomized-relative") -> Figure:
     """Draws the best score over L, with a dot for every run, for each task that has several L."""
     runs = records.runs.filter(encoding=encoding, reading="positions", draw="per_batch")
-    chosen = comparable(scores(records, runs), drawn_alike=False)
-    several = pl.col("maximum").n_unique().over("task") > 1
-    chosen = chosen.filter(several) if not chosen.is_empty() else chosen
+    chosen = comparable(rivals(scores(records, runs)), drawn_alike=False)
     if chosen.is_empty():
         raise UserError(
             f"No task has trained and tested runs of {encoding} with several values of L; {REMEDY}."
@@ -45,11 +46,29 @@ def max_position(records: Records, encoding: str = "randomized-relative") -> Fig
     hide_unused(panels, len(order))
     for number, (axes, task) in enumerate(zip(panels, order, strict=False)):
         _panel(axes, task, encoding, chosen.filter(task=task))
+        # Next to others there is no room for a long title.
+        between = ", " if len(order) == 1 else "\n"
+        axes.set_title(f"{task_title(task)}{between}{look(encoding).label}")
         axes.set_ylabel("Score (%)" if number % columns == 0 else "")
-    points = tested(records).filter(pl.col("run").is_in(chosen["run"].implode()))
+    if any(task in TASKS for task in order):
+        figure.legend(handles=[sample_chance()], loc="outside upper right")
+    points = records.accuracies.filter(pl.col("run").is_in(chosen["run"].implode()))
+    points = tested(records._replace(accuracies=points))
     remark = "Score: mean accuracy over lengths N+1 to M. Line: the best run; dots: every run."
     caption(figure, f"{remark}\n{budget_line(chosen, points)}")
     return figure
+
+
+def rivals(runs: pl.DataFrame) -> pl.DataFrame:
+    """Keeps complete runs that have others with another L, trained on the same task and budget.
+
+    This comes before the choice of a budget: the largest may have one value of L only.
+    """
+    runs = runs.filter(status="complete")
+    settings = [json.loads(text) for text in runs["config"]]
+    budgets = [json.dumps({k: v for k, v in one.items() if k not in VARIED}) for one in settings]
+    several = pl.col("maximum").n_unique().over("task", pl.Series(budgets, dtype=pl.String)) > 1
+    return runs.filter(several)
 
 
 def _panel(axes: Axes, task: str, encoding: str, runs: pl.DataFrame) -> None:
@@ -77,4 +96,3 @@ def _panel(axes: Axes, task: str, encoding: str, runs: pl.DataFrame) -> None:
     axes.set_ylim(0, 1.04)
     axes.yaxis.set_major_formatter(percent)
     axes.set_xlabel("Maximum position L")
-    axes.set_title(task_title(task))

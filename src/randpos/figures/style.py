@@ -51,6 +51,8 @@ FORMATS: dict[str, dict[str, Any]] = {
 WIDTH = 7.0
 """Inches: the text width of the paper's two columns and a bit."""
 
+CHANCE: Any = {"color": "black", "linestyle": ":", "linewidth": 0.8}
+
 Arguments = ParamSpec("Arguments")
 
 
@@ -135,7 +137,12 @@ def chance_line(axes: Axes, task: str) -> None:
     """Marks the accuracy of guessing, where it is known."""
     if task in TASKS:
         level = TASKS[task].chance
-        axes.axhline(level, color="black", linestyle=":", linewidth=0.8, gid="chance")
+        axes.axhline(level, **CHANCE, gid="chance")
+
+
+def sample_chance() -> Line2D:
+    """Returns what stands for the accuracy of guessing in a legend."""
+    return Line2D([], [], **CHANCE, label="Chance")
 
 
 def percent(value: float, _: object = None) -> str:
