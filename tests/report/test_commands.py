@@ -1,5 +1,7 @@
 """`randpos reproduce`, `table` and `figure`: what is written, and what stops nothing else."""
 
+import warnings
+
 import pytest
 
 from randpos.cli import main
@@ -15,11 +17,13 @@ def store(tmp_path, monkeypatch):
     """A store that lacks nothing: the sweep of `reproduce` has nothing to do."""
     monkeypatch.setattr(reporting.Sweep, "__call__", lambda self: None)
     monkeypatch.setattr("randpos.cli.enable_cache", lambda: None)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
     monkeypatch.chdir(tmp_path)
     pack(scored([(run("even_pairs", "rope"), 0.5)]), tmp_path / "runs")
     return tmp_path / "runs"
 
 
+@pytest.mark.filterwarnings("default:no figure:UserWarning")
 def test_a_figure_that_cannot_be_drawn_stops_neither_tables_nor_page(store, capsys):
     assert main(["reproduce", "max-position", "--budget", "smoke", "--out", "out"]) == 0
     written = {path.name for path in (store.parent / "out").iterdir()}
