@@ -10,6 +10,7 @@ import copy
 import io
 import json
 import os
+import re
 import warnings
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from randpos.config import Experiment
+from randpos.config import LONGEST, Experiment
 from randpos.errors import UserError
 from randpos.files import explained, read_file, read_json, write_atomic
 from randpos.results import SCHEMA, UNREADABLE, WAY
@@ -51,6 +52,13 @@ ACCURACIES = {"run": pl.String, **SCHEMA, **WAY}
 
 PACKED = ("runs.parquet", "accuracies.parquet")
 ENDED = ["complete", "diverged"]
+STATES = [*ENDED, "failed", "unfinished"]
+MOST = dict.fromkeys(("steps", "batch", "maximum"), 2**31 - 1)
+MOST |= dict.fromkeys(("training_length", "test_length"), LONGEST)
+"""The largest settings that an experiment may have."""
+NUMBER = r"(-?\d+(\.\d+)?([eE][-+]?\d+)?|NaN|-?Infinity)"
+CURVE = rf"^\[(\[\d{{1,15}}, {NUMBER}, {NUMBER}\](, )?)*\]$"
+"""A learning curve as `pack` writes it. Thousands of them take seconds to read as JSON."""
 
 
 class Records(NamedTuple):
@@ -256,4 +264,46 @@ def _read_packed(path: Path) -> Records | None:
             tables.append(pl.read_parquet(io.BytesIO(content), schema=schema))
         except (*UNREADABLE, AttributeError, TypeError) as error:
             raise UserError(f"{file} is damaged ({_line(error)}).") from error
-    return Records(*tables)
+    runs, accuracies = tables
+    rows = runs.drop("curve").iter_rows(named=True)
+    sound = pl.Series([_is_sound(row) for row in rows], dtype=pl.Boolean)
+    sound &= runs["curve"].str.contains(CURVE) & runs["run"].is_first_distinct()
+    kept = runs.filter(sound)
+    if len(kept) < len(runs):
+        count = len(runs) - len(kept)
+        warnings.warn(
+            f"left out: {count} rows of {path / PACKED[0]} that are no runs.", stacklevel=3
+        )
+    if not accuracies["run"].unique().is_in(kept["run"].implode()).all():
+        accuracies = accuracies.filter(pl.col("run").is_in(kept["run"].implode()))
+    return Records(kept, accuracies)
+
+
+def _names(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: sorted(one) if type(one) is dict else () for name, one in settings.items()}
+
+
+def _is_sound(row: dict[str, Any]) -> bool:
+    """Tells whether a packed row may be a run: anybody can have written it.
+
+    Its name becomes a path, and others read its settings without a second look.
+    """
+    try:
+        settings = json.loads(row["config"])
+        experiment = _experiment(settings)
+        return (
+            re.fullmatch("[0-9a-f]{16}", row["run"]) is not None
+            and _names(settings) == _names(experiment.to_dict())
+            and all(row[name] == getattr(experiment, name) for name in ("task", "seed"))
+            and row["encoding"] == experiment.combination.name
+            and row["learning_rate"] == experiment.learning_rate
+            and all(1 <= row[name] <= most for name, most in MOST.items())
+            and row["reading"] is not None
+            and row["draw"] is not None
+            and row["status"] in STATES
+            and (row["step"] or 0) >= 0
+            and 0 <= (row["seconds"] or 0) < float("inf")
+            and isinstance(json.loads(row["environment"]), dict)
+        )
+    except (TypeError, ValueError, AttributeError, RecursionError):
+        return False

@@ -1,6 +1,8 @@
 """A small store of real files, and every way to spoil one of them."""
 
 import io
+import json
+import math
 import os
 import shutil
 from collections.abc import Callable
@@ -12,7 +14,7 @@ import safetensors.numpy
 from hypothesis import strategies as st
 
 from randpos.checkpoints import named_arrays, save
-from randpos.records import _experiment, pack, read_records
+from randpos.records import PACKED, RUNS, _experiment, pack, read_records
 from randpos.results import SCHEMA, WAY, accuracies_path
 from tests.experiments import random_model, tiny
 from tests.fuzz import inputs
@@ -131,6 +133,40 @@ def told_so(settings: Any) -> Harm:
             (store / DIGEST).rename(store / name)
 
     return harm
+
+
+def forged(column: str, value: Any, every: bool) -> Harm:
+    """Writes a value into the first run of a packed store, or into all of them."""
+
+    def harm(store: Path) -> None:
+        runs = pl.read_parquet(store / PACKED[0])
+        first = pl.int_range(pl.len()) == 0
+        content = pl.lit(value, RUNS[column])
+        told = pl.when(pl.lit(every) | first).then(content).otherwise(column)
+        runs.with_columns(told.alias(column)).write_parquet(store / PACKED[0])
+
+    return harm
+
+
+PATHS = ["../outside", "../outside/sub", "../store", ".", "..", "/", "outside", "\0"]
+TEXTS = ["{}", "[", "[]", "null", '{"task": "hostile:Task"}', "[[1, 2]]", '[["a", 1, 2]]', "[1]"]
+SAME = json.dumps(VICTIM.to_dict())
+
+
+@st.composite
+def forgeries(draw: st.DrawFn) -> Harm:
+    """Packed stores that are intact, but name what no run has."""
+    column = draw(st.sampled_from(list(RUNS)))
+    if RUNS[column] == pl.String:
+        nasty = [one for one in NASTY if one.isascii() or one.isprintable()]
+        value: Any = draw(st.sampled_from([*PATHS, *TEXTS, *nasty, DIGEST, SAME, "complete", None]))
+    elif RUNS[column] == pl.Float64:
+        value = draw(st.sampled_from([0.0, -1.0, 1e308, math.nan, math.inf, None]))
+    else:
+        most = 2**32 - 1 if RUNS[column] == pl.UInt32 else 2**63 - 1
+        least = 0 if RUNS[column] == pl.UInt32 else -(2**63)
+        value = draw(st.sampled_from([0, 1, 7, 10**6, 2**31, most, least, None]))
+    return forged(column, value, draw(st.booleans()))
 
 
 def _table(columns: dict[str, Any]) -> bytes:

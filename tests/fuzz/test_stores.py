@@ -11,10 +11,19 @@ import pytest
 from hypothesis import strategies as st
 
 from randpos import Accuracy
-from randpos.records import PACKED
+from randpos.records import PACKED, read_records
 from randpos.report import charts
 from tests.fuzz.commands import told
-from tests.fuzz.hostile import DIGEST, harms, linked, make_pack, make_store
+from tests.fuzz.hostile import (
+    DIGEST,
+    PATHS,
+    forged,
+    forgeries,
+    harms,
+    linked,
+    make_pack,
+    make_store,
+)
 from tests.fuzz.inputs import damages, fuzz, tried
 
 
@@ -156,3 +165,53 @@ def test_a_spoiled_pack_is_read_or_refused(origin, damage, name, command):
     (store / name).write_bytes(damage((store / name).read_bytes()))
     with nothing_outside(), tried("packed stores"):
         told([*command, "--store", str(store)])
+
+
+@fuzz(60, harm=forgeries(), command=st.sampled_from([*READING, ["report", "--no-figures"]]))
+def test_a_forged_pack_is_read_or_refused(origin, library, harm, command):
+    store = fresh(origin, "packed")
+    harm(store)
+    where = (
+        [str(store), "--out", "report.html"] if command[0] == "report" else ["--store", str(store)]
+    )
+    with nothing_outside(), tried("packed stores with forged runs"):
+        told([*command, *where])
+
+
+PRUNE = ["runs", "prune", "--status", "complete", "--yes"]
+
+
+@pytest.mark.parametrize("name", ["", *PATHS, "ABSOLUTE"])
+def test_pruning_removes_nothing_that_a_pack_only_names(origin, name):
+    store = fresh(origin, "packed")
+    forged("run", str(Path("outside").absolute()) if name == "ABSOLUTE" else name, False)(store)
+    with nothing_outside():
+        code, out, err = told([*PRUNE, "--store", str(store)])
+    assert (code, out) == (0, "")
+    assert err == f"randpos: left out: 1 rows of {store / PACKED[0]} that are no runs.\n"
+    assert sorted(path.name for path in store.iterdir()) == sorted(PACKED)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("config", text) for text in ("{}", "[", "[]", "null", None)),
+        *(("environment", text) for text in ("[]", "{", None)),
+        *(("curve", text) for text in ("{}", "[[1]]", "[[1, --, 2]]", None)),
+        *(("encoding", text) for text in ("rotary", None)),
+        ("status", "splendid"),
+        ("test_length", 2**62),
+        ("steps", 0),
+        ("seconds", float("nan")),
+        ("run", DIGEST),  # of all
+    ],
+)
+def test_a_forged_run_is_left_out_and_the_others_are_read(origin, column, value):
+    store = fresh(origin, "packed")
+    forged(column, value, value == DIGEST)(store)
+    left = 4 if value == DIGEST else 1
+    with pytest.warns(UserWarning, match=f"left out: {left} rows of .*runs.parquet") as warned:
+        found = read_records(store)
+    assert len(warned) == 1
+    assert len(found.runs) == 5 - left
+    assert set(found.accuracies["run"]) <= set(found.runs["run"])

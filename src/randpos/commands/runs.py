@@ -91,10 +91,10 @@ class Runs:
         """Removes runs that nobody works on."""
         if self.status is None:
             raise UserError("runs prune needs --status, which says what runs are to be removed.")
-        for name in names:
-            folder = Store(self.store).run_at(name)
-            if not folder.path.is_dir():
-                continue  # it is packed
+        # What the store itself lists: the others are packed, under names that anybody may write.
+        for folder in list(Store(self.store).runs()):
+            if folder.path.name not in names:
+                continue
             if self.yes:
                 try:
                     lock = folder.lock()
