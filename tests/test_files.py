@@ -69,6 +69,33 @@ def test_a_file_in_the_way_of_a_folder_is_a_sentence(tmp_path):
         write_atomic(tmp_path / "file" / "deeper", b"x")
 
 
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("pipe", "is not a regular file"),
+        ("link", "is a link; name the file"),
+        ("dangling", "is a link; name the file"),
+        ("loop", "is a link; name the file"),
+        ("folder", r"cannot be used: .*directory"),
+    ],
+)
+def test_what_is_no_file_is_not_replaced(tmp_path, kind, message):
+    path, target = tmp_path / "out", tmp_path / "target"
+    target.write_bytes(b"precious")
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to({"link": target, "dangling": tmp_path / "nowhere", "loop": path}[kind])
+    before = path.lstat()
+    with pytest.raises(UserError, match=message):
+        write_atomic(path, b"new")
+    assert path.lstat() == before
+    assert target.read_bytes() == b"precious"
+    assert names(tmp_path) == ["out", "target"]
+
+
 def test_what_killed_writers_left_is_swept_and_nothing_else(tmp_path):
     (tmp_path / "inner").mkdir()
     for path in (tmp_path, tmp_path / "inner"):

@@ -33,8 +33,16 @@ def read_file(path: Path) -> bytes:
 
 
 def write_atomic(path: Path, content: bytes) -> None:
-    """Writes a whole file or none: to a temporary file, synced, then renamed over the old one."""
+    """Writes a whole file or none: to a temporary file, synced, then renamed over the old one.
+
+    A pipe, a device or a link is refused: renaming would replace it, and the system's /dev/null or
+    what somebody set up with a link would be gone.
+    """
     with explained(path):
+        if path.is_symlink():
+            raise OSError("it is a link; name the file that it points to")
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise OSError("it is not a regular file")
         path.parent.mkdir(parents=True, exist_ok=True)
         # Not from tempfile, whose files nobody else may read: a run is for the group to see.
         name = path.parent / f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}"

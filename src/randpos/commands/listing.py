@@ -1,5 +1,6 @@
 """`randpos tasks`, `randpos encodings` and `randpos export`."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -80,7 +81,7 @@ class Export:
         """Writes the file and prints its name."""
         run = Run((Store(self.store).find(self.run),))
         out = self.out or run.folders[0].path / f"{self.to}.safetensors"
-        if out.exists() and not self.overwrite:
+        if os.path.lexists(out) and not self.overwrite:
             raise UserError(f"{out} exists; pass --overwrite to replace it, or another --out.")
         export_torch(run.model(), out)
         print(out)
