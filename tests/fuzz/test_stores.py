@@ -1,5 +1,6 @@
 """Stores that somebody spoiled, read by every command that reads a store."""
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -215,3 +216,39 @@ def test_a_forged_run_is_left_out_and_the_others_are_read(origin, column, value)
     assert len(warned) == 1
     assert len(found.runs) == 5 - left
     assert set(found.accuracies["run"]) <= set(found.runs["run"])
+
+
+WRITING = [
+    ["export", DIGEST],
+    ["export", DIGEST, "--overwrite"],
+    ["report", "store", "--no-figures"],
+    ["report", "store"],
+    ["runs", "pack"],
+]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "dangling", "folder"])
+@pytest.mark.parametrize("command", WRITING, ids=" ".join)
+def test_what_is_no_file_is_not_written_to(origin, library, command, kind):
+    fresh(origin, "runs")
+    folder = Path("outside") / "sub"
+    out = folder / {"report": "out.md", "runs": PACKED[0]}.get(command[0], "out")
+    if "--no-figures" in command:
+        out = folder / "out.html"
+    if kind == "pipe":
+        os.mkfifo(out)
+    elif kind == "folder":
+        out.mkdir()
+    else:
+        out.symlink_to(Path("..") / ("canary" if kind == "link" else "nowhere"))
+    before = out.lstat()
+    (folder / PACKED[1]).write_bytes(b"")
+    store = [] if command[0] == "report" else ["--store", "store"]
+    where = [str(folder)] if command[0] == "runs" else ["--out", str(out)]
+    code, _, err = told([*command, *where, *store])
+    assert code == 2
+    assert str(out) in err
+    assert out.lstat() == before
+    assert (Path("outside") / "canary").read_text() == "precious"
+    assert not (Path("outside") / "nowhere").exists()
+    assert not list(Path("outside").rglob(".partial*"))
