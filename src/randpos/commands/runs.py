@@ -9,6 +9,7 @@ from typing import Any, Literal
 import polars as pl
 import tyro
 
+from randpos.combinations import combinations
 from randpos.display import Format, show
 from randpos.errors import UserError
 from randpos.files import explained
@@ -17,6 +18,10 @@ from randpos.store import BusyError, Store
 from randpos.sweeps.snapshots import put, take
 
 LISTED = ["run", "task", "encoding", "seed", "learning_rate", "steps", "status", "step", "reason"]
+DRAWN = {"maximum": "L", "reading": "reading", "draw": "draw"}
+"""How positions were drawn: columns of a store, and what they are called in a list."""
+REPEATED = {*DRAWN, "training_length"}
+"""What a run's configuration tells as well."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,9 @@ class Runs:
         if self.status is not None:
             runs = runs.filter(pl.col("status") == self.status)
         if self.action == "list":
-            show(runs.select(LISTED).to_dicts(), self.format, f"{len(runs):,} runs")
+            every = self.format == "json"
+            table = runs.select(*LISTED, *DRAWN) if every else listed(runs)
+            show(table.to_dicts(), self.format, f"{len(runs):,} runs")
         elif self.action == "show":
             self.show(records)
         elif self.action == "prune":
@@ -83,7 +90,10 @@ class Runs:
         if self.format == "json":
             show([{**row, **parsed, "accuracies": tested}], "json")
             return
-        facts = {**row, **_flat(parsed["config"]), **_flat(parsed["environment"])}
+        known = {name: value for name, value in row.items() if name not in REPEATED}
+        if known["seconds"] is not None:
+            known["seconds"] = f"{known['seconds']:.1f}"
+        facts = {**known, **_flat(parsed["config"]), **_flat(parsed["environment"])}
         show([{"what": k, "value": str(v)} for k, v in facts.items() if v is not None], "text")
         show(tested, "text", "Accuracy by length")
 
@@ -109,6 +119,21 @@ class Runs:
             print(f"{'removed' if self.yes else 'would remove'} {folder.path}")
         if names and not self.yes:
             print("Nothing was removed; pass --yes to do it.")
+
+
+def listed(runs: pl.DataFrame) -> pl.DataFrame:
+    """Returns what a list shows of runs: how positions were drawn only where that tells them apart.
+
+    Ordinal positions are not drawn at all.
+    """
+    ordinal = [name for name, one in combinations().items() if not one.prefix]
+    drawn = runs.select(
+        pl.when(~pl.col("encoding").is_in(ordinal)).then(column).alias(label)
+        for column, label in DRAWN.items()
+    )
+    differing = [column for column in drawn.iter_columns() if column.drop_nulls().n_unique() > 1]
+    before, after = LISTED[:3], LISTED[3:]
+    return pl.DataFrame([*runs.select(before), *differing, *runs.select(after)])
 
 
 def _flat(data: Any) -> dict[str, Any]:
