@@ -23,6 +23,8 @@ TINY = [
     *("--model.layers", "1", "--model.heads", "2", "--model.dim", "8", "--model.hidden", "8"),
     *("--lengths.name", "fixed", "--lengths.maximum", "4", "--evaluation.batch", "16"),
 ]
+HUGE = ["--test-length", "1000000", "--model.dim", "8000"]
+LONG = ["--length", "10000", "--count", "101"]
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +70,13 @@ def refusal(capsys, *arguments: str) -> str:
         (["train", "--lengths.name", "random"], "random"),
         (["train", "--test-length", "39"], "--test-length 40"),
         (["train", "--evaluation.stride", "0"], "evaluation.stride=0"),
+        (
+            ["train", "--model.dim", "1000000", "--model.heads", "1"],
+            "make a model of 25,002,570,000,000",
+        ),
+        (["train", "--encoding", "learned", *HUGE], "with 2000000 positions, make a model of"),
+        (["train", "--batch", "2147483647"], "batch=2147483647 is too large for 80 tokens"),
+        (["train", "--evaluation.batch", "2147483647"], "evaluation.batch=2147483647 is too large"),
         (["train", "--track", "mlflow"], "mlflow"),
         (["train", "--format", "xml"], "xml"),
         (["evaluate"], "evaluate"),
@@ -79,6 +88,11 @@ def refusal(capsys, *arguments: str) -> str:
         (["tasks", "show", "reverse"], "Unknown task 'reverse'"),
         (["tasks", "show", "reverse_string", "--length", "0"], "length is 0"),
         (["tasks", "show", "reverse_string", "--count", "0"], "count is 0"),
+        (["tasks", "show", "reverse_string", "--length", str(10**9)], "must be 10,000 or less"),
+        (["tasks", "show", "reverse_string", "--count", str(10**9)], "must be 10,000 or less"),
+        (["tasks", "show", "reverse_string", *LONG], "are more than 1,000,000 tokens"),
+        (["tasks", "show", "reverse_string", "--seed", str(10**23)], "must lie between 0 and"),
+        (["tasks", "show", "reverse_string", "--seed", "-1"], "seed=-1 must lie between 0 and"),
         (["tasks", "dance"], "dance"),
         (["runs", "--store", "long" * 500], "File name too long"),
         (["encodings", "--format", "xml"], "xml"),

@@ -14,7 +14,7 @@ from jaxtyping import Array, Key, PyTree
 
 from randpos.combinations import Combination, get_combination
 from randpos.encodings import Encoding, Shape
-from randpos.errors import UserError, check_count, quoted, unknown
+from randpos.errors import UserError, check_count, check_seed, quoted, unknown
 from randpos.lengths import Schedule
 from randpos.model import Architecture, Encoder
 from randpos.positions import Draw, Randomized, Reading, Scheme, check_maximum
@@ -24,6 +24,9 @@ from randpos.tasks.base import Task
 
 LONGEST = 10**6
 """The longest length that a model may be tested at: far beyond what attention can do."""
+LARGEST = 10**10
+"""Parameters of a model, numbers of a batch in training and tokens of one in testing: more than
+fits into any accelerator, and asking for them would take all memory long before it fails."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Evaluation:
     """At which lengths, and on how many examples, a trained model is tested."""
 
     stride: int = 1
-    """Test every stride-th length of 1..N and of N+1..M, the longest of each included."""
+    """Test every multiple of the stride up to M, and always 1, N, N+1 and M."""
     batch: int = 500
     """Examples per length; they share one draw of positions."""
     seed: int = 0
@@ -55,7 +58,7 @@ class Evaluation:
     def __post_init__(self) -> None:
         for name in ("stride", "batch"):
             check_count(f"evaluation.{name}", getattr(self, name))
-        _check_seed("evaluation.seed", self.seed)
+        check_seed("evaluation.seed", self.seed)
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class Experiment:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise UserError(f"{name}={value} must be a positive number.")
-        _check_seed("seed", self.seed)
+        check_seed("seed", self.seed)
         if self.test_length < self.lengths.maximum:
             raise UserError(
                 f"test_length={self.test_length} is shorter than the training length "
@@ -106,7 +109,31 @@ class Experiment:
                 self.longest,
                 f"{self.task} at length {self.test_length}",
             )
-        _check_encoding(self.combination.encoding, self._shape)
+        self._check_size()
+
+    def _check_size(self) -> None:
+        """Refuses what no machine has the memory for; each size alone may be fine."""
+        model, batch = self.model, self.evaluation.batch
+        block = 4 * model.dim**2 + 2 * model.dim * model.hidden
+        positions = self._shape.positions
+        count = model.layers * block + _encoding_size(self.combination.encoding, self._shape)
+        if count > LARGEST:
+            raise UserError(
+                f"layers={model.layers}, dim={model.dim} and hidden={model.hidden}, with "
+                f"{positions} positions, make a model of {count:,} parameters; at most "
+                f"{LARGEST:,} can be trained."
+            )
+        seen = int(total_length(self.problem, self.lengths.maximum))
+        if self.batch * seen * model.dim > LARGEST:
+            raise UserError(
+                f"batch={self.batch} is too large for {seen} tokens and dim={model.dim}: "
+                f"at most {LARGEST:,} numbers can be trained on at a time."
+            )
+        if batch * self.longest > LARGEST:
+            raise UserError(
+                f"evaluation.batch={batch} is too large for {self.longest} tokens: "
+                f"at most {LARGEST:,} can be tested on at a time."
+            )
 
     @cached_property
     def problem(self) -> Task:
@@ -181,14 +208,11 @@ def _names(kind: type) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def _check_encoding(encoding: type[Encoding], shape: Shape) -> None:
-    """Builds the encoding without computing, so that an impossible one is refused at once."""
-    eqx.filter_eval_shape(encoding, shape, key=jax.random.key(0))
-
-
-def _check_seed(name: str, seed: int) -> None:
-    if not 0 <= seed < 2**32:
-        raise UserError(f"{name}={quoted(seed)} must lie between 0 and 2^32 - 1.")
+def _encoding_size(encoding: type[Encoding], shape: Shape) -> int:
+    """Counts an encoding's parameters without computing; an impossible one is refused at once."""
+    built = eqx.filter_eval_shape(encoding, shape, key=jax.random.key(0))
+    leaves = [leaf for leaf in jax.tree.leaves(built) if isinstance(leaf, jax.ShapeDtypeStruct)]
+    return sum(math.prod(leaf.shape) for leaf in leaves)
 
 
 def _read(kind: type, data: Any, where: str) -> Any:

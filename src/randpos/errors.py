@@ -51,6 +51,12 @@ def check_count(name: str, value: int, most: int = 2**31 - 1) -> None:
         raise UserError(f"{name}={quoted(value)} must be at most {most:,}.")
 
 
+def check_seed(name: str, value: int) -> None:
+    """Refuses a seed that no random key can be made of."""
+    if not 0 <= value < 2**32:
+        raise UserError(f"{name}={quoted(value)} must lie between 0 and 2^32 - 1.")
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
     """Returns the error for a `name` that is none of the `known` ones of its `kind`.
 

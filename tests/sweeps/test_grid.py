@@ -253,3 +253,10 @@ def test_a_grid_files_own_seeds_stand_unless_the_slice_has_others(tmp_path):
     assert {e.seed for e in Slice(seeds=(1,)).expand(grid)} == {1}
     other = Slice(budget="smoke", rates=(0.25,)).expand(grid)
     assert {(e.steps, e.learning_rate) for e in other} == {(20, 0.25)}
+
+
+@pytest.mark.parametrize("parts", [300, 5000])
+def test_a_name_of_too_many_parts_is_a_sentence(tmp_path, parts):
+    (tmp_path / "grid.toml").write_text(f"[fixed]\n{'.'.join('a' * parts)} = 1\n")
+    with pytest.raises(UserError, match=r"too deep|has no field 'a'"):
+        read_grid(tmp_path / "grid.toml").expand()

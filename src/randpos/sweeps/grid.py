@@ -98,7 +98,10 @@ def read_grid(path: Path) -> Grid:
     for part in ("fixed", "axes"):
         if not isinstance(data.get(part, {}), dict):
             raise UserError(f"{path}: {part} must be a table of settings.")
-        parts[part] = dict(_leaves(data.get(part, {})))
+        try:
+            parts[part] = dict(_leaves(data.get(part, {})))
+        except RecursionError as error:
+            raise UserError(f"{path}: {part} has tables that are too deep.") from error
     return Grid(path.name, **parts)
 
 

@@ -7,10 +7,12 @@ import jax
 import numpy as np
 from jaxtyping import Int
 
-from randpos.errors import UserError
+from randpos.errors import UserError, check_seed, quoted
 from randpos.tasks import TASKS
 from randpos.tasks.base import Task
 
+MOST = 10_000
+"""The longest example, and the most of them, that anybody would read."""
 FORMULAS = {
     "1": lambda n: 1,
     "n": lambda n: n,
@@ -77,10 +79,14 @@ def examples(task: Task, length: int, count: int, seed: int) -> list[dict[str, A
         A dictionary per example: `input` and `output` as text, `ignored` (the end of the output
         that does not enter the accuracy) and the tokens as `inputs`, `outputs` and `counted`.
     """
-    if length < 1:
-        raise UserError(f"The length is {length}; it must be 1 or more.")
-    if count < 1:
-        raise UserError(f"The count is {count}; it must be 1 or more.")
+    for name, value in (("length", length), ("count", count)):
+        if value < 1:
+            raise UserError(f"The {name} is {quoted(value)}; it must be 1 or more.")
+        if value > MOST:
+            raise UserError(f"The {name} is {quoted(value)}; it must be {MOST:,} or less.")
+    if length * count > 100 * MOST:
+        raise UserError(f"{count} examples of length {length} are more than {100 * MOST:,} tokens.")
+    check_seed("seed", seed)
     # Compiled, because running the many small operations one by one takes seconds.
     batch = jax.jit(lambda key: task.sample(key, length, count, length))(jax.random.key(seed))
     shown = []
