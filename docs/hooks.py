@@ -1,26 +1,48 @@
-"""Writes the reference of the command line into its page when the site is built."""
+"""Writes into pages of the site, when it is built, what is kept elsewhere.
+
+The reference of the command line is what the commands say themselves, and how to add an encoding or
+a task stands in CONTRIBUTING.md.
+"""
 
 import contextlib
 import io
 import os
+from pathlib import Path
 from typing import Any
 
 from randpos.cli import COMMANDS, main
 
-PLACE = "<!-- commands -->"
+GUIDE = Path(__file__).parent.parent / "CONTRIBUTING.md"
+WIDTH = 80
+"""Letters in a line of help: as many as the column of the site has room for."""
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Puts the help of every command where a page asks for it."""
-    if PLACE not in markdown:
-        return markdown
-    return markdown.replace(PLACE, "\n\n".join(section(name) for name in COMMANDS))
+    """Puts the help of every command, and the guide to extensions, where a page asks for it."""
+    for place, write in PLACES.items():
+        if place in markdown:
+            markdown = markdown.replace(place, write())
+    return markdown
+
+
+def commands() -> str:
+    """Returns a section for each command."""
+    return "\n\n".join(section(name) for name in COMMANDS)
 
 
 def section(name: str) -> str:
     """Returns what `randpos NAME --help` prints, under a heading."""
-    os.environ.update(COLUMNS="100", NO_COLOR="1", TERM="dumb")
+    os.environ.update(COLUMNS=str(WIDTH), NO_COLOR="1", TERM="dumb")
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
         main([name, "--help"])
     return f"## randpos {name}\n\n```text\n{said.getvalue().strip()}\n```"
+
+
+def extensions() -> str:
+    """Returns the sections of the guide that tell how to add something."""
+    text = GUIDE.read_text()
+    return text[text.index("## A new encoding") : text.index("## Where the paper")].rstrip()
+
+
+PLACES = {"<!-- commands -->": commands, "<!-- contributing -->": extensions}
