@@ -7,6 +7,7 @@ a task stands in CONTRIBUTING.md.
 import contextlib
 import io
 import os
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,15 @@ def section(name: str) -> str:
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
         main([name, "--help"])
-    return f"## randpos {name}\n\n```text\n{said.getvalue().strip()}\n```"
+    # Boxes have the width already; what stands before them is not wrapped.
+    lines = [line for whole in said.getvalue().splitlines() for line in wrapped(whole)]
+    text = "\n".join(lines).strip()
+    return f"## randpos {name}\n\n```text\n{text}\n```"
+
+
+def wrapped(line: str) -> list[str]:
+    """Returns a line in as many as it needs."""
+    return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 4) if len(line) > WIDTH else [line]
 
 
 def extensions() -> str:

@@ -1,0 +1,153 @@
+"""What the documentation says: tests that it names exist, and its Python runs."""
+
+import importlib
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import jax
+import numpy as np
+import pytest
+import torch
+from docs.hooks import on_page_markdown
+
+import randpos
+from randpos import Experiment
+from randpos.huggingface import families
+from randpos.huggingface.families import _FAMILIES
+from tests.experiments import random_model, tiny
+from tests.huggingface.tiny import fresh, tokens
+
+ROOT = Path(__file__).parent.parent
+FIDELITY = (ROOT / "docs" / "fidelity.md").read_text()
+API = (ROOT / "docs" / "api.md").read_text()
+PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+
+
+# Every choice of fidelity.md has its test.
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(tests/[^`]+)`", FIDELITY))))
+def test_a_named_test_exists(name):
+    path, _, function = name.partition("::")
+    assert re.search(rf"^def {function}\(", (ROOT / path).read_text(), flags=re.MULTILINE)
+
+
+def test_every_choice_names_its_test():
+    entries = re.findall(r"^- .*?(?=^- |^#|\Z)", FIDELITY, flags=re.MULTILINE | re.DOTALL)
+    assert len(entries) > 20
+    assert [entry for entry in entries if "Held by: `tests/" not in entry] == []
+
+
+@pytest.mark.parametrize(("encoding", "rows"), [("learned", 1000), ("randomized-learned", 2048)])
+def test_a_learned_table_has_a_row_for_each_position(encoding, rows):
+    def size(name: str) -> int:
+        shapes, _ = Experiment(task="reverse_string", encoding=name).skeleton()
+        return sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(shapes))
+
+    assert size(encoding) == size("none") + 64 * rows
+
+
+# Every public name is on the page.
+
+MODULES = ["", "paper", "report", "figures", "analysis", "torch", "huggingface"]
+PUBLIC = [
+    f"{module.__name__}.{name}"
+    for module in (importlib.import_module(f"randpos.{m}".rstrip(".")) for m in MODULES)
+    for name in module.__all__
+] + [
+    "randpos.export.export_torch",
+    "randpos.numpy.sample_positions",
+    "randpos.numpy.sample_skipwise",
+]
+LISTED = re.findall(r"^::: (\S+)$", API, flags=re.MULTILINE)
+
+
+def test_every_public_name_is_in_the_reference_once():
+    assert [name for name in PUBLIC if name not in LISTED] == []
+    assert len(set(LISTED)) == len(LISTED)
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_what_the_reference_lists_is_there(name):
+    module, _, last = name.rpartition(".")
+    assert hasattr(importlib.import_module(module), last)
+
+
+# The snippets run, each in its own folder, with what the text around it says is there.
+
+
+def trained():
+    """A run's model on its own tokens."""
+    experiment = tiny(encoding="randomized-relative")
+    run = SimpleNamespace(model=lambda member: random_model(experiment, member))
+    return {"run": run, "tokens": torch.randint(0, 2, (3, 8))}
+
+
+def pretrained():
+    """A Llama, something that trains it, and a prompt."""
+    model = fresh("llama")
+    words = tokens(2, 6)
+    trainer = SimpleNamespace(train=lambda: model(words, labels=words).loss.backward())
+    return {"model": model, "trainer": trainer, "prompt": {"input_ids": words}}
+
+
+def foreign():
+    """A model of a family that is not known yet."""
+    model = fresh("llama")
+    model.config.model_type = "my_model"
+    return {"model": model}
+
+
+OWN_MODEL = PYTHON.findall((ROOT / "docs" / "own-model.md").read_text())
+PREPARED = [dict, trained, pretrained, foreign]
+
+
+def test_every_snippet_of_the_guide_to_own_models_is_run():
+    assert len(OWN_MODEL) == len(PREPARED)
+
+
+@pytest.mark.parametrize("number", range(len(PREPARED)))
+def test_a_snippet_of_the_guide_to_own_models_runs(number, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(_FAMILIES, "my_model", None)  # so that it is forgotten in the end
+    del _FAMILIES["my_model"]
+    names = PREPARED[number]()
+    exec(compile(OWN_MODEL[number], "own-model.md", "exec"), names)
+    if number == 0:
+        assert names["attended"].shape == (4, 8, 40, 16)
+    if number == 1:
+        assert names["logits"].shape == (3, 8, 2)
+    if number == 3:
+        assert "my_model" in families()
+
+
+def test_the_first_snippet_of_the_readme_runs(capsys):
+    first = PYTHON.findall((ROOT / "README.md").read_text())[0]
+    exec(compile(first, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("[")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_experiments_that_pages_show_are_valid(page):
+    shown = [code for code in PYTHON.findall((ROOT / page).read_text()) if "Experiment(" in code]
+    assert shown
+    for code in shown:
+        names = {}
+        exec(code[: code.index("run = ")], names)
+        assert isinstance(names["experiment"], randpos.Experiment)
+
+
+# What the site takes from elsewhere.
+
+
+def test_the_site_has_the_guide_to_extensions_and_the_help_of_the_commands(monkeypatch):
+    for name in ("COLUMNS", "NO_COLOR", "TERM"):
+        monkeypatch.setenv(name, "")  # so that they are what they were in the end
+    page = on_page_markdown((ROOT / "docs" / "extending.md").read_text())
+    assert "class RootBias(Encoding)" in page
+    assert (ROOT / "examples" / "my_task.py").read_text().strip() in page
+    reference = on_page_markdown((ROOT / "docs" / "cli.md").read_text())
+    assert "## randpos evaluate" in reference
+    helped = re.findall(r"```text\n(.*?)```", reference, flags=re.DOTALL)
+    assert max(len(line) for text in helped for line in text.splitlines()) <= 80
