@@ -13,10 +13,10 @@ demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which o
 		--store demo/runs --out demo
 
 test: lint docs browser  ## Everything that must hold: lint, types, import contract, tests
-	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "not slow" -q
+	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow" -q
 
 test-all: lint docs browser  ## The same with the slow tests
-	$(BIN)/pytest -n $(JOBS) --dist loadfile -q
+	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -q
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -14,7 +14,6 @@ from randpos import Schedule
 from randpos.store import Store
 from tests.experiments import tiny
 
-KILLS = 10
 ARGUMENTS = [
     *("--task", "reverse_string", "--encoding", "randomized-sincos", "--batch", "8"),
     *("--learning-rate", "0.01", "--test-length", "6", "--positions.maximum", "32"),
@@ -70,13 +69,14 @@ def cache(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-def test_killed_at_ten_random_moments_a_run_ends_the_same(tmp_path, cache):
-    steps, draw = 6000, random.Random(1)
+@pytest.mark.parametrize("kills", [4, pytest.param(10, marks=pytest.mark.slow)])
+def test_killed_at_random_moments_a_run_ends_the_same(tmp_path, cache, kills):
+    steps, draw = 600 * kills, random.Random(1)
     quiet = Command(tmp_path / "quiet", cache, steps)
     quiet.finish()
     command = Command(tmp_path / "killed", cache, steps)
     killed = 0
-    for _ in range(KILLS):
+    for _ in range(kills):
         process = command.start()
         # Some more lines, then a moment anywhere in a chunk, its writes and its checkpoint.
         command.wait_for(process, command.progress() + draw.randint(0, 3))
@@ -84,7 +84,7 @@ def test_killed_at_ten_random_moments_a_run_ends_the_same(tmp_path, cache):
         process.send_signal(signal.SIGKILL)
         process.communicate()
         killed += process.returncode == -signal.SIGKILL
-    assert killed == KILLS
+    assert killed == kills
     assert command.folder.result() is None
     assert command.progress() > 0
     said = command.finish()

@@ -70,6 +70,7 @@ def command(tmp_path, cache, cluster: Cluster) -> Command:
     return Command(tmp_path / "runs", cache, *flags)
 
 
+@pytest.mark.slow  # the next test ends with the same files, after more trouble
 def test_a_cluster_gives_the_same_files_as_this_machine(tmp_path, cache, quiet, cluster):
     ray = command(tmp_path, cache, cluster)
     ray.finish()
