@@ -5,6 +5,7 @@
 An implementation of Ruoss et al. (ACL 2023). Start with `randpos.positions`, the paper's idea.
 """
 
+from randpos import startup as startup  # before the libraries, which take seconds
 from randpos.combinations import Combination, combinations, get_combination
 from randpos.config import Evaluation, Experiment, PositionOptions, preset
 from randpos.encodings import ENCODINGS, Encoding, Shape, apply_rope, get_encoding

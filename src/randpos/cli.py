@@ -42,6 +42,9 @@ def parse(arguments: Sequence[str]) -> Callable[[], None]:
     name, *rest = arguments
     if name not in COMMANDS:
         raise unknown("command", name, COMMANDS)
+    for flag, value in zip(rest, [*rest, None][1:], strict=True):
+        if flag.partition("=")[0] in ("--store", "--out") and (value == "" or flag.endswith("=")):
+            raise UserError(f"{flag.rstrip('=')} is empty; name a file or a folder.")
     options: dict[str, Any] = {"args": rest, "prog": f"randpos {name}"}
     if name == "train":
         chosen: Any = _preset_of(rest)
@@ -102,24 +105,10 @@ def usage() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show, it shows as ?
-            stream.reconfigure(errors="replace")
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(usage())
-        return 0
-    if arguments[0] == "--version":
-        print(__version__)
-        return 0
-    # A batch system that takes the machine back asks so: it is obeyed as an interrupt is.
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-    warnings.showwarning = lambda message, *_: print(
-        f"randpos: {plain(str(message))}", file=sys.stderr
-    )
+    _prepare()
     try:
-        enable_cache()
-        parse(arguments)()
+        _obey(arguments)
+        sys.stdout.flush()  # while a full disk can still be told
     except UserError as error:
         print(f"randpos: {error}", file=sys.stderr)
         return 2
@@ -127,12 +116,60 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("randpos: stopped; run the same command again to continue.", file=sys.stderr)
         return 130
     except BrokenPipeError:
+        _abandon_output()
         return 0
     except OSError as error:  # that nobody nearer to it has explained
-        where = error.filename or "a file"
+        if error.filename is None:
+            _abandon_output()
+        where = error.filename or "the output"
         print(f"randpos: {plain(f'{where} cannot be used: {error.strerror}.')}", file=sys.stderr)
         return 2
     return 0
+
+
+def _prepare() -> None:
+    """Sets up streams, signals and warnings."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started us
+            setattr(sys, name, io.StringIO())
+        elif isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show, it shows as ?
+            stream.reconfigure(errors="replace")
+    if threading.current_thread() is threading.main_thread():
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as `startup` has set it
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        # A batch system that takes the machine back asks so: it is obeyed as an interrupt is.
+        signal.signal(signal.SIGTERM, _interrupt)
+    warnings.showwarning = lambda message, *_: print(
+        f"randpos: {plain(str(message))}", file=sys.stderr
+    )
+
+
+def _interrupt(*_: object) -> None:
+    # Asked a second time it ends at once: the first may wait for a library that hears no signals.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    raise KeyboardInterrupt
+
+
+def _obey(arguments: Sequence[str]) -> None:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(usage())
+    elif arguments[0] == "--version":
+        print(__version__)
+    else:
+        try:
+            enable_cache()
+            parse(arguments)()
+        except SystemExit as stop:
+            if isinstance(stop.__context__, BrokenPipeError):  # which Rich answers so
+                raise stop.__context__ from None
+            sys.stdout.flush()
+            raise
+
+
+def _abandon_output() -> None:
+    """Forgets what could not be written: Python would try, and complain, once more at its end."""
+    sys.stdout = io.StringIO()
 
 
 if __name__ == "__main__":
