@@ -73,7 +73,7 @@ class Report:
             return
         records = read_records(self.store)
         if self.out.suffix == ".md":
-            write_atomic(self.out, findings(records, self.store).encode())
+            write_atomic(self.out, findings(records, self.store, self.out).encode())
         else:
             drawn = pictures(records, self.store, tell=True) if self.figures else None
             write_page(records, self.out, drawn)

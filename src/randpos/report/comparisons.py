@@ -26,7 +26,7 @@ def gains_table(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     columns = [
         Column("plain", "Best of none and plain"),
         Column("randomized", "Best randomized"),
-        Column("gain", "Gain"),
+        Column("gain", "Gain", signed=True),
     ]
     rows = [*task_rows([task for task, _ in ours if task != EVERY.key]), EVERY]
     title = f"Gain by randomized positions. {SCORE}; maximum over seeds and learning rates"

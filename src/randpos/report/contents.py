@@ -124,7 +124,7 @@ def as_data(table: Table) -> dict[str, Any]:
         "unit": table.unit,
         "signed": table.signed,
         "views": views,
-        "columns": [[column.label, column.group] for column in table.columns],
+        "columns": [[column.label, column.group, column.signed] for column in table.columns],
         "rows": [[row.label, row.level, row.dagger, row.chance] for row in table.rows],
         "cells": [[cell(row, column) for column in table.columns] for row in table.rows],
         "notes": legend(table),

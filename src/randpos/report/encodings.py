@@ -67,9 +67,9 @@ def pair(
     return {key: Cell(ours.get(key), theirs.get(key)) for key in [*ours, *theirs]}
 
 
-def task_rows(present: Collection[str], scale: float = 100.0) -> list[Row]:
+def task_rows(present: Collection[str]) -> list[Row]:
     """Returns the paper's 15 tasks and whatever other tasks are present."""
-    return [task_row(task, scale=scale) for task in task_order([*TASKS, *present])]
+    return [task_row(task) for task in task_order([*TASKS, *present])]
 
 
 def values(chosen: pl.DataFrame, read: Callable[[Data], Value | None]) -> dict:

@@ -36,13 +36,13 @@ SIDES = ("readings", "ablation-sorting", "geometric", "max-position")
 """Experiments that compare settings, each on a few tasks."""
 
 
-def findings(records: Records, store: Path) -> str:
+def findings(records: Records, store: Path, out: Path = Path("docs/results.md")) -> str:
     """Returns the page as Markdown; every number on it comes from the store or from the paper."""
     scored = score_runs(records)
     tables = {name: BUILDERS[name](scored, None) for name in SECTIONS}
     parts = [
         "# What we found",
-        f"*Written by `randpos report {store} --out docs/results.md`; do not edit by hand.*",
+        f"*Written by `randpos report {store} --out {out}`; do not edit by hand.*",
         *introduction(scored),
         "## In short",
         *verdicts(tables["comparison"]),

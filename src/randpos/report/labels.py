@@ -21,18 +21,18 @@ def encoding_label(encoding: str) -> str:
     return PAPER_ROWS.get(encoding, encoding).partition(" (table")[0]
 
 
-def task_row(task: str, key: str | None = None, extra: str = "", scale: float = 100.0) -> Row:
+def task_row(task: str, key: str | None = None, extra: str = "") -> Row:
     """Returns the row of a task; `extra` is added to its label."""
     known = TASKS.get(task)
     label = f"{task_label(task)} · {extra}" if extra else task_label(task)
     if known is None:
         return Row(key or task, label, "own")
     dagger = known.permutation_invariant
-    return Row(key or task, label, known.level, dagger, scale * known.chance)
+    return Row(key or task, label, known.level, dagger, 100 * known.chance)
 
 
 def encoding_order(encodings: Iterable[str]) -> list[str]:
-    """Sorts names of encodings likewise."""
+    """Sorts names of encodings: known ones as in `combinations`, then all others."""
     order = list(combinations())
     every = set(encodings)
     return [e for e in order if e in every] + sorted(every.difference(order))

@@ -49,6 +49,8 @@ class Column:
     key: str
     label: str
     group: str = ""
+    signed: bool = False
+    """Whether its numbers are differences, and show their sign, unlike other columns."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Row:
     level: str = ""
     dagger: bool = False
     chance: float | None = None
-    """In the unit of the table, where that is known."""
+    """The accuracy of a guess in %, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Table:
             return MISSING
         if view == "difference":
             return signed(number, self.digits)
-        write: Callable[[float, int], str] = signed if self.signed else plain
+        write: Callable[[float, int], str] = signed if self.signed or column.signed else plain
         words, shown = write(number, self.digits), cell.ours if view == "ours" else cell.paper
         if shown and shown.sd is not None:
             words += f"±{plain(shown.sd, self.digits)}"

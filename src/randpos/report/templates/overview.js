@@ -14,7 +14,7 @@ function showOverview(page) {
   const mean = gains.cells[gains.rows.length - 1][2];
   if (mean.ours) {
     const tasks = gains.cells.slice(0, -1).filter((row) => row[2].ours).length;
-    cards.push(card(`${mean.ours[1] > 0 ? "+" : ""}${mean.ours[0]} points`, `mean gain over ${tasks} tasks (paper +${mean.paper[0]} over the same)`));
+    cards.push(card(`${mean.ours[0]} points`, `mean gain over ${tasks} tasks (paper ${mean.paper[0]} over the same)`));
   }
   byId("cards").replaceChildren(...cards);
 

@@ -71,10 +71,10 @@ function makeTable(place, variants) {
     return rows.sort((a, b) => compare(value(a), value(b), state.descending));
   }
 
-  function shade(node, table, row, value) {
+  function shade(node, table, row, column, value) {
     const heat = (share) => node.style.setProperty("--heat", Math.max(0, Math.min(1, share)));
     const chance = table.rows[row][3];
-    if (table.signed || state.view === "difference") {
+    if (table.signed || table.columns[column][2] || state.view === "difference") {
       if (table.unit !== "%" || !value) return;
       node.classList.add(value > 0 ? "plus" : "minus");
       heat(Math.abs(value) / 40);
@@ -95,7 +95,7 @@ function makeTable(place, variants) {
     const attributes = { class: "plain", type: "button", "aria-label": label };
     const inner = open ? make("button", { ...attributes, onclick: () => showRun(data.run) }, text) : text;
     const node = make("td", { class: best ? "best" : null, title }, inner);
-    shade(node, table, row, value);
+    shade(node, table, row, column, value);
     return node;
   }
 
