@@ -79,6 +79,7 @@ def refusal(capsys, *arguments: str) -> str:
         (["train", "--encoding", "learned", *HUGE], "with 2000000 positions, make a model of"),
         (["train", "--batch", "2147483647"], "batch=2147483647 is too large for 80 tokens"),
         (["train", "--evaluation.batch", "2147483647"], "evaluation.batch=2147483647 is too large"),
+        (["train", "--save-every", "nan"], "save_every=nan must be a number of seconds"),
         (["train", "--track", "mlflow"], "mlflow"),
         (["train", "--format", "xml"], "xml"),
         (["evaluate"], "evaluate"),
@@ -254,6 +255,15 @@ def test_train_then_evaluate(capsys):
     test = ["evaluate", run, "--batch", "16"]
     assert main([*test, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == rows[:1]
+    # A mean over a part of the lengths is no score.
+    assert main([*test, "--max-length", "5", "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["score"] is None
+    assert row["in_domain"] == rows[0]["in_domain"]
+    assert main([*test, "--max-length", "5"]) == 0
+    assert "up to 5; the score needs all up to M=6" in capsys.readouterr().out
+    said = refusal(capsys, "evaluate", run, "--batch", "2147483647")
+    assert "evaluation.batch=2147483647 is too large for 12 tokens" in said
     # Shorter than the training length, which then cannot be marked.
     assert main([*test, "--max-length", "2"]) == 0
     assert "–" in capsys.readouterr().out
@@ -295,6 +305,13 @@ def test_a_reader_that_stops_reading_is_no_error(monkeypatch):
 
     monkeypatch.setattr(listing, "show", closed)
     assert main(["tasks"]) == 0
+
+
+def test_a_folder_that_is_gone_is_no_place_for_a_task(capsys, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir("gone")
+    (tmp_path / "gone").rmdir()
+    assert "there is no module 'mine'" in refusal(capsys, "tasks", "show", "mine:Task")
 
 
 def gone() -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from randpos import Accuracy, Evaluation, Experiment, Run, UserError, runs
+from randpos import Accuracy, Evaluation, Experiment, Run, UserError, runs, trainer
 from randpos.evaluation import Evaluator
 from randpos.store import Store
 from tests.experiments import shared_engine, tiny
@@ -115,6 +115,54 @@ def test_scores_are_of_all_lengths_or_none(run):
     values = [a.accuracy for a in curve]
     assert run.score() == pytest.approx(np.mean(values[4:]))
     assert run.in_domain() == pytest.approx(np.mean(values[:4]))
+
+
+def test_scores_of_another_way_of_testing(run):
+    options = Evaluation(batch=8)
+    curve = run.evaluate(options)[0]
+    assert run.score() is None
+    assert run.score(0, options) == pytest.approx(np.mean([a.accuracy for a in curve[4:]]))
+    assert run.in_domain(0, options) == pytest.approx(np.mean([a.accuracy for a in curve[:4]]))
+
+
+def test_two_that_test_one_run_do_not_drop_each_others_lengths(run):
+    options = Evaluation(batch=16)
+
+    def other(member: int, accuracy: Accuracy) -> None:
+        with pytest.raises(UserError, match="another process"):
+            run.evaluate(Evaluation(stride=2, batch=16))
+
+    run.evaluate(options, other, max_length=2)
+    lock = run.folders[0].lock()  # what was tested can still be read
+    assert [a.length for a in run.evaluate(options, max_length=2)[0]] == [1, 2]
+    lock.release()
+    assert len(run.evaluate(options)[0]) == 6
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -5.0])
+def test_what_is_no_time_between_checkpoints_is_refused(tmp_path, seconds):
+    with pytest.raises(UserError, match=r"save_every=.* must be a number of seconds"):
+        runs.train(tiny(), store=tmp_path, save_every=seconds)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_tracker_is_closed_when_the_next_cannot_be_made(tmp_path, monkeypatch):
+    closed = []
+
+    class Fine:
+        def __init__(self, *_: object) -> None: ...
+
+        def close(self) -> None:
+            closed.append(self)
+
+    def broken(*_: object) -> None:
+        raise UserError("no such tracker.")
+
+    monkeypatch.setattr(runs, "make_engine", shared_engine)
+    monkeypatch.setattr(trainer, "TRACKERS", {"tensorboard": Fine, "wandb": broken})
+    with pytest.raises(UserError, match="no such tracker"):
+        runs.train(tiny(), store=tmp_path, track=["tensorboard", "wandb"])
+    assert len(closed) == 1
 
 
 def test_a_diverged_member_has_no_curve(tmp_path, run):

@@ -1,5 +1,6 @@
 """Ensembles, interruption and divergence: what happens on the host's side of training."""
 
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -341,12 +342,13 @@ def test_a_diverged_member_is_reported_and_the_others_go_on(tmp_path, strategy):
 def test_the_step_of_divergence_is_the_first_bad_one(tmp_path):
     folder = Store(tmp_path).run(tiny())
     folder.create(tiny())
-    one = trainer.enrol(shared_engine(tiny()), 0, tiny(), folder)
+    stack = contextlib.ExitStack()
+    one = trainer.enrol(shared_engine(tiny()), 0, tiny(), folder, (), stack)
     metrics = np.ones((2, 60), np.float32)
     metrics[0, [37, 50]] = np.nan, np.inf
     with pytest.warns(UserWarning, match="diverged at step 37"):
         trainer.record(one, trainer.checkpoints.Checkpoint(60, one.at.arrays), metrics)
-    one.writer.close()
+    stack.close()
     assert folder.result() == {"status": "diverged", "step": 37, "seconds": 0.0, "curve": []}
 
 

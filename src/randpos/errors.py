@@ -1,6 +1,7 @@
 """The one exception that a user's mistake raises: a sentence that says what to change."""
 
 import difflib
+import math
 from collections.abc import Iterable
 
 
@@ -49,6 +50,12 @@ def check_count(name: str, value: int, most: int = 2**31 - 1) -> None:
         raise UserError(f"{name}={quoted(value)} must be at least 1.")
     if value > most:
         raise UserError(f"{name}={quoted(value)} must be at most {most:,}.")
+
+
+def check_seconds(name: str, value: float) -> None:
+    """Refuses what is no span of time."""
+    if not 0 <= value < math.inf:
+        raise UserError(f"{name}={value} must be a number of seconds.")
 
 
 def check_seed(name: str, value: int) -> None:

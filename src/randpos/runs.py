@@ -34,7 +34,7 @@ import equinox as eqx
 
 from randpos import checkpoints
 from randpos.config import Evaluation, Experiment
-from randpos.errors import UserError
+from randpos.errors import UserError, check_seconds
 from randpos.evaluation import Accuracy, Evaluator, in_domain, lengths_to_test, score
 from randpos.model import Encoder
 from randpos.results import read_accuracies, write_accuracies
@@ -93,22 +93,45 @@ class Run:
                 experiment = dataclasses.replace(experiment, evaluation=evaluation)
             evaluator = evaluator or Evaluator(experiment)
             told = report and partial(report, len(curves))
-            curves.append(examine(folder, experiment, evaluator, told, max_length))
+            with contextlib.ExitStack() as stack:
+                # Two that test one run would drop each other's lengths; reading needs no lock.
+                if untested(folder, experiment, max_length):
+                    stack.callback(folder.lock().release)
+                curves.append(examine(folder, experiment, evaluator, told, max_length))
         return curves
 
-    def score(self, member: int = 0) -> float | None:
-        """Returns the mean accuracy over the lengths N+1..M, if it has been evaluated up to M."""
-        experiment = self.experiment(member)
-        found = read_accuracies(self.folders[member].path, experiment)
+    def score(self, member: int = 0, evaluation: Evaluation | None = None) -> float | None:
+        """Returns the mean accuracy over the lengths N+1..M, if it has been evaluated up to M.
+
+        Args:
+            member: Which one.
+            evaluation: How it was tested; by default as the experiment says.
+        """
+        experiment, found = self._tested(member, evaluation)
         seen, last = experiment.lengths.maximum, experiment.test_length
         return score(found, seen) if last in {a.length for a in found} else None
 
-    def in_domain(self, member: int = 0) -> float | None:
+    def in_domain(self, member: int = 0, evaluation: Evaluation | None = None) -> float | None:
         """Returns the mean accuracy over the lengths 1..N, if it has been evaluated up to N."""
-        experiment = self.experiment(member)
-        found = read_accuracies(self.folders[member].path, experiment)
+        experiment, found = self._tested(member, evaluation)
         seen = experiment.lengths.maximum
         return in_domain(found, seen) if seen in {a.length for a in found} else None
+
+    def _tested(
+        self, member: int, evaluation: Evaluation | None
+    ) -> tuple[Experiment, list[Accuracy]]:
+        experiment = self.experiment(member)
+        if evaluation is not None:
+            experiment = dataclasses.replace(experiment, evaluation=evaluation)
+        return experiment, read_accuracies(self.folders[member].path, experiment)
+
+
+def untested(folder: RunFolder, experiment: Experiment, max_length: int | None = None) -> list[int]:
+    """Returns the lengths that a run has still to be tested at."""
+    if (folder.result() or {}).get("status") == "diverged":
+        return []
+    done = {a.length for a in read_accuracies(folder.path, experiment)}
+    return [n for n in lengths_to_test(experiment, max_length) if n not in done]
 
 
 def examine(
@@ -118,19 +141,21 @@ def examine(
     report: Callable[[Accuracy], None] | None = None,
     max_length: int | None = None,
 ) -> list[Accuracy]:
-    """Tests a run at every length that is not yet in the store; returns all of its accuracies."""
+    """Tests a run at every length that is not yet in the store; returns all of its accuracies.
+
+    Whoever calls this holds the run's lock, unless nothing is left to be tested.
+    """
     if (folder.result() or {}).get("status") == "diverged":
         return []
-    lengths = lengths_to_test(experiment, max_length)
+    missing = untested(folder, experiment, max_length)
     done = {a.length: a for a in read_accuracies(folder.path, experiment)}
-    missing = [n for n in lengths if n not in done]
     parameters = eqx.filter(Run((folder,)).model(), eqx.is_array) if missing else None
     for accuracy in evaluator.test(parameters, missing):
         done[accuracy.length] = accuracy
         write_accuracies(folder.path, experiment, sorted(done.values()))
         if report is not None:
             report(accuracy)
-    return [done[n] for n in lengths]
+    return [done[n] for n in lengths_to_test(experiment, max_length)]
 
 
 def train(
@@ -160,6 +185,7 @@ def train(
     Returns:
         The members in the order of seeds, then rates.
     """
+    check_seconds("save_every", save_every)
     members = [
         dataclasses.replace(experiment, seed=int(seed), learning_rate=float(rate))
         for seed in (seeds if seeds is not None else [experiment.seed])
@@ -206,9 +232,5 @@ def train_members(
                 folder.drop_checkpoints()
                 continue
             folder.create(one)
-            trainee = enrol(engine, number, one, folder, track)
-            stack.callback(trainee.writer.close)
-            for tracker in trainee.trackers:
-                stack.callback(tracker.close)
-            trainees.append(trainee)
+            trainees.append(enrol(engine, number, one, folder, track, stack))
         advance_all(engine, trainees, report=report, save_every=save_every, strategy=strategy)

@@ -1,5 +1,6 @@
 """Training on the host's side: members of an ensemble, advanced, recorded and saved."""
 
+import contextlib
 import math
 import time
 import warnings
@@ -79,23 +80,33 @@ def enrol(
     number: int,
     experiment: Experiment,
     folder: RunFolder,
-    track: Sequence[TrackerName] = (),
+    track: Sequence[TrackerName],
+    stack: contextlib.ExitStack,
 ) -> Trainee:
-    """Initialises a member, or takes it up from its newest intact checkpoint."""
+    """Initialises a member, or takes it up from its newest intact checkpoint.
+
+    What it writes to is closed by `stack`, whatever fails on the way.
+    """
     like = jax.eval_shape(engine.start, member(experiment))
     found = checkpoints.load_newest(folder.checkpoints, like)
     at = found or checkpoints.Checkpoint(0, engine.start(member(experiment)))
     folder.rewind("metrics.jsonl", at.step)
     folder.rewind("timing.jsonl", at.step)
     times = folder.lines("timing.jsonl")
+    writer = checkpoints.Writer(folder.checkpoints)
+    stack.callback(writer.close)
+    trackers = []
+    for name in track:
+        trackers.append(TRACKERS[name](experiment, folder.path))
+        stack.callback(trackers[-1].close)
     return Trainee(
         number=number,
         experiment=experiment,
         folder=folder,
         at=at,
         seconds=float(times[-1].get("seconds", 0.0)) if times else 0.0,
-        writer=checkpoints.Writer(folder.checkpoints),
-        trackers=[TRACKERS[name](experiment, folder.path) for name in track],
+        writer=writer,
+        trackers=trackers,
     )
 
 

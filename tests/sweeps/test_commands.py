@@ -75,6 +75,15 @@ def test_a_dry_run_of_a_retry_counts_the_failed_and_forgives_nothing(capsys, sto
     assert Store(store).run(tiny(seed=3)).failure()
 
 
+def test_a_dry_run_for_a_cluster_does_not_count_the_cores_of_this_machine(capsys):
+    (row,) = told(capsys, "sweep", "grid.toml", "--dry-run", "--executor", "ray")
+    assert row["workers"] is None
+    assert main(["sweep", "grid.toml", "--dry-run", "--executor", "ray"]) == 0
+    assert "as many as the cluster has GPUs, or else CPUs" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
 def test_a_dry_run_as_text(capsys):
     assert main(["sweep", "grid.toml", "--dry-run"]) == 0
     assert "missing" in capsys.readouterr().out
@@ -107,8 +116,8 @@ def test_an_estimate_divides_the_hours_among_accelerators(capsys):
         (["grid.toml", "--workers", "0"], "--workers 0 must be at least 1"),
         (["grid.toml", "--workers", "-1"], "--workers -1 must be at least 1"),
         (["grid.toml", "--members", "0"], "--members 0 must be at least 1"),
-        (["grid.toml", "--save-every", "-1"], "--save-every -1.0 must be a number of seconds"),
-        (["grid.toml", "--save-every", "nan"], "--save-every nan must be a number of seconds"),
+        (["grid.toml", "--save-every", "-1"], "save_every=-1.0 must be a number of seconds"),
+        (["grid.toml", "--save-every", "nan"], "save_every=nan must be a number of seconds"),
         (["grid.toml", "--executor", "slurm"], "slurm"),
         ([], "name"),
     ],

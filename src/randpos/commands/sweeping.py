@@ -1,6 +1,5 @@
 """`randpos sweep`."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from rich.console import Console
 
 from randpos.config import Experiment
 from randpos.display import Format, show
-from randpos.errors import UserError
+from randpos.errors import UserError, check_seconds
 from randpos.paper.experiments import Slice, expand, expand_grids
 from randpos.paper.speed import published_speed
 from randpos.store import Store
@@ -88,13 +87,13 @@ class Sweep:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UserError(f"--{name} {value} must be at least 1.")
-        if not 0 <= self.save_every < math.inf:
-            raise UserError(f"--save-every {self.save_every} must be a number of seconds.")
+        check_seconds("save_every", self.save_every)
 
     def show_plan(self, plan: Plan) -> None:
         """Prints what would be done, with hours from a short run on this machine."""
-        slots = self.workers or len(places())
-        jobs = make_jobs(plan.missing, slots, self.members)
+        # What a cluster has is known when the sweep starts.
+        slots = self.workers or (len(places()) if self.executor == "local" else None)
+        jobs = make_jobs(plan.missing, slots or 1, self.members)
         price = cost(plan.missing)
         # Workers have a core each, but this process has them all: it is about one worker's speed
         # times the cores, less what threads lose.
@@ -111,7 +110,10 @@ class Sweep:
             "hours": price.operations / speed / 3600,
             "disk_gb": price.disk / 1e9,
         }
-        show([row], self.format, "What would be done, at the speed of this machine")
+        title = "What would be done, at the speed of this machine"
+        if slots is None:
+            title += "; workers are as many as the cluster has GPUs, or else CPUs"
+        show([row], self.format, title)
 
     def experiments(self) -> list[Experiment]:
         """Returns the runs that are asked for."""

@@ -96,7 +96,8 @@ def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | N
     rows, named = [], {}
     for number, curve in enumerate(curves):
         experiment = run.experiment(number)
-        seen = experiment.lengths.maximum
+        seen, last = experiment.lengths.maximum, experiment.test_length
+        reached = curve[-1].length if curve else 0
         rows.append(
             {
                 "run": run.folders[number].path.name,
@@ -105,8 +106,9 @@ def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | N
                 "seed": experiment.seed,
                 "rate": experiment.learning_rate,
                 "status": (run.folders[number].result() or {}).get("status"),
-                "score": score(curve, seen),
-                "in_domain": in_domain(curve, seen),
+                # A mean over a part of the lengths would look like the paper's.
+                "score": score(curve, seen) if reached == last else None,
+                "in_domain": in_domain(curve, seen) if reached >= seen else None,
             }
         )
         if curve:
@@ -124,7 +126,10 @@ def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | N
     steps, batch = f"{experiment.steps:,}", f"{evaluation.batch:,}"
     shares = {"score", "in_domain"}
     rows = [{k: percent(v) if k in shares else v for k, v in row.items()} for row in rows]
-    show(rows, "text", f"{steps} steps of {experiment.batch}; {batch} examples per length")
+    title = f"{steps} steps of {experiment.batch}; {batch} examples per length"
+    if max_length is not None and max_length < experiment.test_length:
+        title += f" up to {max_length}; the score needs all up to M={experiment.test_length}"
+    show(rows, "text", title)
     label, curve = next(iter(named.items()))
     lengths = [
         {

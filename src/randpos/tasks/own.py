@@ -1,5 +1,6 @@
 """Tasks from a user's own file, named as `module:Class`."""
 
+import contextlib
 import importlib
 import inspect
 import os
@@ -46,8 +47,9 @@ def load(path: str) -> Task:
 
 def _import(name: str, path: str):
     """Imports a module, from the current directory too, which `sys.path` may not contain."""
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
+    with contextlib.suppress(OSError):  # of a current directory that is gone
+        if os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
