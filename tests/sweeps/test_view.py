@@ -82,6 +82,16 @@ def test_steps_of_an_earlier_sitting_are_no_speed(clock):
     assert one.speed == pytest.approx(20.0)
 
 
+def test_a_run_that_is_only_tested_has_no_steps_left(clock):
+    one = view()
+    for digest in (run.digest for run in RUNS[1:]):  # trained in an earlier sitting
+        one(Event(digest, "testing", 1000))
+    for i in range(3):
+        clock.now = float(i)
+        one(Event(RUNS[0].digest, "training", 100 * (i + 1)))
+    assert one.summary().endswith(f"100.0 steps/s  {duration(700 / 100)} left")
+
+
 def test_a_failure_shows_its_reason_as_it_is(clock):
     one = view()
     one(Event(RUNS[0].digest, "failed", reason="[Errno 28] no [bold]space[/x]"))

@@ -79,6 +79,18 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path, content, reason):
     assert reason in event.reason
 
 
+def test_a_link_in_the_folder_of_a_run_is_the_fault_of_that_run_alone(tmp_path):
+    folder = Store(tmp_path / "runs").run(RUNS[1])
+    folder.path.mkdir(parents=True)
+    (folder.path / "evaluation").symlink_to(tmp_path)
+    events = []
+    with claim(RUNS, tmp_path / "runs", events.append) as claims:
+        assert claims.mine == [RUNS[0], RUNS[2]]
+    (event,) = events
+    assert (event.run, event.state) == (RUNS[1].digest, "failed")
+    assert "evaluation is a link" in event.reason
+
+
 def test_a_store_that_refuses_leaves_no_lock_behind(tmp_path):
     (tmp_path / RUNS[1].digest).write_text("a file in the way")
     with pytest.raises(StorageError):

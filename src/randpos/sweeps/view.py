@@ -62,6 +62,8 @@ class SweepView:
                 self.recent.append((time.monotonic(), since, gained))
             self.told[event.run] = time.monotonic()
             self.steps_left[event.run] = left
+        if event.state == "testing":  # also of a run that was trained in an earlier sitting
+            self.steps_left[event.run] = 0
         if event.state in ("training", "testing"):
             self.running[event.run] = event
             return

@@ -74,6 +74,11 @@ def claim(members: Sequence[Experiment], store: Path, emit: Emit) -> Claims:
             except BusyError:
                 emit(Event(one.digest, "elsewhere"))
                 continue
+            except StorageError:
+                raise
+            except UserError as error:  # there is a link in its folder
+                emit(Event(one.digest, "failed", reason=str(error)))
+                continue
             stack.callback(lock.release)
             if (reason := hindrance(one, folder)) is not None:
                 emit(Event(one.digest, "failed", reason=reason))
