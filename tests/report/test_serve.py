@@ -2,6 +2,8 @@
 
 import http.client
 import shutil
+import socket
+import struct
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,39 @@ def test_other_methods_are_refused_without_being_repeated(port: int, method: str
     answer, body = ask(port, method=method)
     assert answer.status == 501
     assert "script" not in body
+
+
+@pytest.mark.parametrize("path", ["/", "/version", "/else"])
+def test_a_head_is_the_answer_without_its_body(port: int, path: str) -> None:
+    (head, nothing), (answer, body) = ask(port, path, "HEAD"), ask(port, path)
+    assert nothing == ""
+    assert head.status == answer.status
+    assert head.headers["Content-Length"] == str(len(body.encode()))
+    assert ask(port, path, "HEAD", host="evil.example")[0].status == 403
+
+
+@pytest.mark.parametrize("request_", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: {}\r\n\r\n"])
+def test_a_client_that_hangs_up_is_not_worth_a_word(
+    port: int, site: Site, capfd: pytest.CaptureFixture[str], request_: bytes
+) -> None:
+    linger = struct.pack("ii", 1, 0)  # closing then resets the connection
+    for _ in range(5):
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+            client.sendall(request_.replace(b"{}", f"127.0.0.1:{port}".encode()))
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    assert ask(port)[0].status == 200
+    assert capfd.readouterr() == ("", "")
+
+
+def test_another_error_is_told_in_one_line(site: Site) -> None:
+    def fail() -> None:
+        try:
+            raise ValueError("x")
+        except ValueError:
+            server.handle_error(None, None)  # type: ignore[arg-type]
+
+    with make_server(site, 0) as server:
+        pytest.warns(UserWarning, fail, match=r"sent: ValueError\('x'\)")
 
 
 def test_it_listens_on_loopback_only(site: Site) -> None:

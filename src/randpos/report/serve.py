@@ -2,12 +2,14 @@
 
 import hashlib
 import os
+import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from randpos.errors import UserError
 from randpos.records import Records, read_records
@@ -84,6 +86,16 @@ class Site:
         self._next = time.monotonic() + self.pause * max(1.0, 2.5 * took)
 
 
+class Server(ThreadingHTTPServer):
+    """A server that is not troubled when somebody hangs up."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Says nothing of a connection that was reset; of anything else, one line."""
+        error = sys.exception()
+        if not isinstance(error, ConnectionError | TimeoutError):
+            warnings.warn(f"a page could not be sent: {error!r}", stacklevel=2)
+
+
 def make_server(site: Site, port: int) -> ThreadingHTTPServer:
     """Returns a server of the page, bound to the loopback interface."""
 
@@ -102,6 +114,8 @@ def make_server(site: Site, port: int) -> ThreadingHTTPServer:
             else:
                 self._answer(404, b"There is only one page here: /\n")
 
+        do_HEAD = do_GET  # noqa: N815 - the same answer without its body
+
         def _answer(self, code: int, body: bytes, kind: str = "text/plain; charset=utf-8") -> None:
             self.send_response(code)
             for name, value in {
@@ -115,20 +129,21 @@ def make_server(site: Site, port: int) -> ThreadingHTTPServer:
             }.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
         def send_error(
             self, code: int, message: str | None = None, explain: str | None = None
         ) -> None:
             # The library's own error page repeats the request.
             self.close_connection = True
-            self._answer(code, b"This server only knows GET.\n")
+            self._answer(code, b"This server only knows GET and HEAD.\n")
 
         def log_message(self, format: str, *args: object) -> None:
             """Says nothing: the terminal belongs to the command line."""
 
     try:
-        server = ThreadingHTTPServer((HOST, port), Handler)
+        server = Server((HOST, port), Handler)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UserError(f"port {port} cannot be used: {reason}; pass another one.") from error
