@@ -65,6 +65,23 @@ def test_a_side_experiment_is_told_best_first():
     assert "L = 2,048 (70.0), L = 4,096 (60.0), L = 1,024 (50.0)" in text
 
 
+def test_readings_are_told_in_words():
+    drawn = {
+        ("positions", "per_batch"): 0.70,
+        ("positions", "per_layer"): 0.83,
+        ("released", "per_batch"): 0.75,
+        ("released", "per_layer"): 0.71,
+    }
+    results = [
+        (run("missing_duplicate", "randomized-relative", reading=reading, draw=draw), score)
+        for (reading, draw), score in drawn.items()
+    ]
+    text = findings(scored([*results, (run("missing_duplicate", "relative"), 0.5)]), Path("store"))
+    assert "score 70.0 to 83.0, the plain encoding 50.0. " in text
+    assert "per batch changes the score by +13.0 (positions), -4.0 (released). " in text
+    assert "standard deviation over seeds is 9.8 in this cell" in text
+
+
 def test_a_task_with_half_of_a_side_experiment_is_left_out_of_it():
     both = [(run("bucket_sort", name), 0.5) for name in ("randomized-sincos", "unsorted-sincos")]
     half = [(run("even_pairs", "randomized-sincos"), 0.5)]

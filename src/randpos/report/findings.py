@@ -3,12 +3,13 @@
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from randpos.paper import RANDOMIZED
+from randpos.paper.looks import task_label
 from randpos.records import Records
 from randpos.report.budgets import PAPERS, budgets
 from randpos.report.encodings import from_paper
@@ -46,7 +47,9 @@ def findings(records: Records, store: Path, out: Path = Path("docs/results.md"))
         *introduction(scored),
         "## In short",
         *verdicts(tables["comparison"]),
-        *(text for name in SIDES for text in ordered(tables[name], SECTIONS[name])),
+        *ordered(tables["readings"], SECTIONS["readings"]),
+        *reading_words(tables["readings"], tables["table1"]),
+        *(text for name in SIDES[1:] for text in ordered(tables[name], SECTIONS[name])),
     ]
     for name, title in SECTIONS.items():
         if (table := _measured(tables[name])).rows:
@@ -162,6 +165,41 @@ def ordered(table: Table, title: str) -> list[str]:
         words = ", ".join(f"{label} ({score:.1f})" for label, score in best)
         lines.append(f"- {row.label}: {words}")
     return [f"**{title}**, best score first:", "\n".join(lines)] if lines else []
+
+
+def reading_words(readings: Table, table1: Table) -> list[str]:
+    """Says what the readings and draws of a random offset do, beside the plain encoding."""
+    parts = []
+    for row in _measured(readings).rows:
+        task, encoding = row.key.split("\n")
+        ours = {
+            tuple(column.key.split("\n")): cell.ours.value
+            for column in readings.columns
+            if (cell := readings.cell(row, column)).ours is not None
+        }
+        plain = table1.cells.get((task, encoding.removeprefix("randomized-")), Cell()).ours
+        words = f"{task_label(task)}: the readings and draws score {_range(ours.values())}"
+        words += f", the plain encoding {plain.value:.1f}." if plain else "."
+        gaps = {
+            reading: score - ours[reading, "per_batch"]
+            for (reading, draw), score in ours.items()
+            if draw == "per_layer" and (reading, "per_batch") in ours
+        }
+        if gaps:
+            each = ", ".join(f"{gap:+.1f} ({reading})" for reading, gap in sorted(gaps.items()))
+            words += f" Drawing per layer instead of per batch changes the score by {each}."
+        if (task, encoding) in (known := from_paper("means", "mean")):
+            words += (
+                f" The paper's standard deviation over seeds is {known[task, encoding].sd} in this "
+                "cell: smaller differences say little."
+            )
+        parts.append(words)
+    return parts
+
+
+def _range(scores: Iterable[float]) -> str:
+    low, high = min(every := list(scores)), max(every)
+    return f"{low:.1f}" if low == high else f"{low:.1f} to {high:.1f}"
 
 
 def beside(table: Table, encodings: Sequence[str]) -> str:
