@@ -12,6 +12,7 @@ import json
 import os
 import re
 import warnings
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,6 +72,21 @@ class Records(NamedTuple):
         """Returns the experiment of a run."""
         row = self.runs.row(by_predicate=pl.col("run") == run, named=True)
         return Experiment.from_dict(json.loads(row["config"]))
+
+    def only(self, **values: Collection[str]) -> "Records":
+        """Keeps the runs that have one of the values in a column; without values, all.
+
+        Raises:
+            UserError: No run has one of them.
+        """
+        runs = self.runs
+        for column, wanted in values.items():
+            for value in set(wanted).difference(runs[column]):
+                raise UserError(f"The store has no runs of the {column} {value}.")
+            if wanted:
+                runs = runs.filter(pl.col(column).is_in(list(wanted)))
+        kept = pl.col("run").is_in(runs["run"].implode())
+        return Records(runs, self.accuracies.filter(kept))
 
 
 def read_records(path: Path, tested: bool = True) -> Records:

@@ -3,6 +3,7 @@
 import warnings
 
 import pytest
+from matplotlib.figure import Figure
 
 from randpos.cli import main
 from randpos.commands import reporting
@@ -37,6 +38,19 @@ def test_a_grid_of_ones_own_is_refused_before_anything_is_run(store, capsys):
     (store.parent / "my.toml").write_text("")
     assert main(["reproduce", "my.toml"]) == 2
     assert "Unknown experiment 'my.toml'" in capsys.readouterr().err
+
+
+def test_a_figure_of_some_tasks_has_only_these(tmp_path, monkeypatch, store, capsys):
+    runs = [(run(task, "rope"), 0.5) for task in ("even_pairs", "bucket_sort")]
+    pack(scored(runs), tmp_path / "two")
+    seen = []
+    monkeypatch.setitem(FIGURES, "curves", lambda records, _: seen.append(records) or Figure())
+    line = ["figure", "curves", "--store", "two", "--tasks", "bucket_sort", "--encodings", "rope"]
+    assert main(line) == 0
+    assert seen[0].runs["task"].to_list() == ["bucket_sort"]
+    assert set(seen[0].accuracies["run"]) == set(seen[0].runs["run"])
+    assert main([*line[:4], "--tasks", "parity_check"]) == 2
+    assert "The store has no runs of the task parity_check." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("command", "names"), [("table", table_names()), ("figure", [*FIGURES])])

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from randpos.combinations import get_combination
 from randpos.commands.sweeping import Sweep
 from randpos.config import Experiment
 from randpos.display import plot
@@ -109,6 +110,10 @@ class Figures:
     """The store."""
     out: Path = Path("figures")
     """The folder to write to."""
+    tasks: tuple[str, ...] = ()
+    """Only runs of these tasks."""
+    encodings: tuple[str, ...] = ()
+    """Only runs of these encodings."""
 
     def __call__(self) -> None:
         """Writes the files and prints their names."""
@@ -116,7 +121,9 @@ class Figures:
 
         if self.name not in FIGURES:
             raise unknown("figure", self.name, FIGURES)
-        figure = FIGURES[self.name](read_records(self.store), self.store)
+        encodings = [get_combination(name).name for name in self.encodings]
+        records = read_records(self.store).only(task=self.tasks, encoding=encodings)
+        figure = FIGURES[self.name](records, self.store)
         print(*save(figure, self.out / self.name), sep="\n")
 
 
