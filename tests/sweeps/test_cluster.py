@@ -4,10 +4,12 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
 from randpos import UserError
+from randpos.store import Lock
 from randpos.sweeps import cluster as cluster_module
 from randpos.sweeps.cluster import Ray, work
 from tests.experiments import tiny
@@ -131,6 +133,28 @@ def test_a_node_computes_with_one_thread_as_workers_here_do(cache):
     line = [sys.executable, "-c", THREADS]
     told = subprocess.run(line, env=environment(cache), capture_output=True, text=True, check=True)
     assert told.stdout == "1\n"
+
+
+def test_what_a_killed_job_left_on_a_node_is_removed_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(cluster_module, "enable_cache", lambda: None)
+    monkeypatch.setitem(os.environ, "PJRT_NPROC", "1")
+    names = [f"{cluster_module.PREFIX}{kind}" for kind in ("left", "busy", "new", "link")]
+    left, busy, new, link = (tmp_path / name for name in names)
+    other = tmp_path / "other"
+    for folder in (left, busy, new, other):
+        (folder / "run").mkdir(parents=True)
+    link.symlink_to(other)
+    lock = Lock(busy)
+    for folder in (left, busy, other):
+        os.utime(folder, (0, 0))
+    os.utime(link, (0, 0), follow_symlinks=False)
+    list(work([], {}, 1.0))
+    lock.release()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [busy.name, new.name, link.name, other.name]
+    )
+    assert (other / "run").exists()
 
 
 def test_work_that_breaks_says_so_instead_of_ending_quietly(monkeypatch):

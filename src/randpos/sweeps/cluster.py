@@ -5,8 +5,10 @@ its progress and its files back. When the node dies the driver starts the job ag
 the checkpoints that have arrived. No shared file system is needed.
 """
 
+import contextlib
 import os
 import queue
+import shutil
 import socket
 import tempfile
 import threading
@@ -19,10 +21,15 @@ from randpos.compilation import enable_cache
 from randpos.config import Experiment
 from randpos.errors import StorageError, UserError
 from randpos.extras import MissingExtraError
-from randpos.store import Store
+from randpos.store import Lock, Store
 from randpos.sweeps.local import ALONE, WorkerLostError
 from randpos.sweeps.snapshots import Snapshot, put, take
 from randpos.sweeps.work import Emit, Event, Job, claim, describe, perform
+
+CALLS = 4
+"""Jobs after which a process is replaced: some hundred MB of each stay in its memory."""
+PREFIX, HOUR = "randpos-work-", 3600.0
+"""The names of folders that jobs work in, and how old one must be to count as left behind."""
 
 Message = tuple[str, Any]
 """What a remote job says: ("event", Event), ("files", (run, Snapshot)), or how it ended before
@@ -65,7 +72,9 @@ class Ray:
                 ) from error
         resources = self.ray.cluster_resources()
         gpus = int(resources.get("GPU", 0))
-        self.needs = {"num_gpus": 1, "num_cpus": 1} if gpus else {"num_cpus": 1}
+        # Ray replaces a process that had a GPU after each job, but one that had none never.
+        alone = {"num_cpus": 1, "max_calls": CALLS}
+        self.needs = {"num_gpus": 1, "num_cpus": 1} if gpus else alone
         self.slots = workers or gpus or max(1, int(resources.get("CPU", 1)))
         self.running: set[Any] = set()
         self.stopping = False
@@ -125,6 +134,18 @@ def _first_line(error: Exception) -> str:
     return f"its node or process was lost ({type(error).__name__}: {lines[0] if lines else ''})"
 
 
+def remove_leftovers() -> None:
+    """Removes the folders of jobs that were killed: nobody else does on a node."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError, UserError):  # of another user, gone, or in use
+            known = folder.lstat()
+            if known.st_uid != os.getuid() or time.time() - known.st_mtime < HOUR:
+                continue  # a folder that was just made has no lock yet
+            lock = Lock(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.release()
+
+
 def work(
     members: Sequence[dict[str, Any]], snapshots: dict[str, Snapshot], save_every: float
 ) -> Iterator[Message]:
@@ -133,8 +154,10 @@ def work(
     enable_cache()
     experiments = [Experiment.from_dict(data) for data in members]
     messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-    with tempfile.TemporaryDirectory(prefix="randpos-") as name:
+    remove_leftovers()
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as name, contextlib.ExitStack() as stack:
         store = Store(Path(name))
+        stack.callback(Lock(store.path).release)
         for run, snapshot in snapshots.items():
             put(snapshot, store.run_at(run).path)
 
