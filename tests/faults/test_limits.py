@@ -7,20 +7,23 @@ import sys
 import equinox as eqx
 import jax
 import pytest
+import safetensors.numpy
 
 from randpos import Evaluation, PositionOptions, Schedule, UserError
+from randpos.checkpoints import named_arrays
 from randpos.evaluation import Evaluator
 from randpos.records import read_records
 from randpos.sweeps.plan import make_plan
 from tests.experiments import random_model, tiny
-from tests.sweeps.processes import Command, environment
+from tests.sweeps.processes import Command, environment, leftovers
+from tests.sweeps.synthetic import write_run
 
 # File descriptors.
 
 
-def limited(command: Command, files: int) -> str:
-    """Runs a sweep that may have so many files open; it must be refused."""
-    line = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command.line]
+def limited(command: Command, most: int, of: str = "n") -> str:
+    """Runs a sweep that may have so many files open, or so large ones; it must be refused."""
+    line = ["sh", "-c", f'ulimit -{of} {most}; exec "$@"', "sh", *command.line]
     process = subprocess.run(
         line, env=command.environment, capture_output=True, text=True, timeout=300
     )
@@ -136,3 +139,54 @@ def test_under_a_limit_of_memory_long_sequences_are_tested_in_parts(cache):
     assert one == 1
     assert parts > 1
     assert cut == whole
+
+
+CLI = """
+import resource, sys
+from randpos.cli import main
+room, *line = sys.argv[1:]
+assert main([*line, "--max-length", "1"]) == 0  # whatever it needs at all, it has from now on
+if int(room):
+    pages = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (pages + int(room), -1))
+sys.exit(main([*line, "--stride", "200", "--format", "json"]))
+"""
+
+
+@pytest.mark.slow  # the test before does the same without the command line
+@pytest.mark.skipif(sys.platform != "linux", reason="the size of a process is read from /proc")
+def test_under_a_limit_of_memory_a_command_says_what_it_does_and_ends_well(tmp_path, cache):
+    experiment = tiny(
+        test_length=200, lengths=Schedule("fixed", 4), positions=PositionOptions(maximum=512)
+    )
+    told = []
+    for room in (0, 48 * 2**20):
+        store = tmp_path / str(room)
+        folder = write_run(store, experiment, lengths=[])
+        arrays = named_arrays(random_model(experiment))
+        folder.parameters.write_bytes(safetensors.numpy.save(arrays))
+        options = ["evaluate", experiment.digest, "--batch", "4000", "--store", str(store)]
+        line = [sys.executable, "-c", CLI, str(room), *options]
+        process = subprocess.run(line, env=environment(cache), capture_output=True, text=True)
+        assert process.returncode == 0, process.stderr
+        told.append((process.stdout[process.stdout.index("[\n") :], process.stderr))
+    (whole, quiet), (cut, said) = told
+    assert json.loads(cut) == json.loads(whole)
+    assert quiet == ""
+    assert all(line.startswith("randpos: ") for line in said.splitlines())
+    assert "does not fit into the memory; it is tested in" in said
+
+
+# Size of files.
+
+
+def test_a_limit_on_the_size_of_files_is_a_sentence_and_the_runs_are_still_to_be_done(
+    tmp_path, cache
+):
+    command = Command(tmp_path / "runs", cache, "--workers", "1", seeds=2)
+    said = limited(command, 3, "f")  # settings and metrics fit, parameters do not
+    assert said.endswith("cannot be used: File too large.")
+    assert len(make_plan(command.experiments(), command.store).missing) == 2
+    assert set(read_records(command.store).runs["status"]) <= {"unfinished"}
+    left = [path.name for path in leftovers(command.store)]
+    assert set(left) <= {"checkpoints"}
