@@ -148,7 +148,8 @@ def forged(column: str, value: Any, every: bool) -> Harm:
     return harm
 
 
-PATHS = ["../outside", "../outside/sub", "../store", ".", "..", "/", "outside", "\0"]
+# None that leads out of the test's own folder: what if a name is believed after all?
+PATHS = ["../outside", "../outside/sub", "../store", ".", "..", "outside", "\0"]
 TEXTS = ["{}", "[", "[]", "null", '{"task": "hostile:Task"}', "[[1, 2]]", '[["a", 1, 2]]', "[1]"]
 SAME = json.dumps(VICTIM.to_dict())
 
