@@ -202,6 +202,19 @@ class Experiment:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+def flat(data: Any, prefix: str = "") -> dict[str, Any]:
+    """Names the leaves of nested tables with dots; what is no table has none.
+
+    >>> flat({"steps": 1, "positions": {"maximum": 2048}})
+    {'steps': 1, 'positions.maximum': 2048}
+    """
+    found: dict[str, Any] = {}
+    for name, value in data.items() if isinstance(data, dict) else ():
+        path = f"{prefix}{name}"
+        found |= flat(value, f"{path}.") if isinstance(value, dict) else {path: value}
+    return found
+
+
 @cache
 def _names(kind: type) -> tuple[str, ...]:
     return tuple(f.name for f in dataclasses.fields(kind))

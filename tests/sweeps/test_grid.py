@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from randpos import Experiment, UserError, preset
+from randpos.config import flat
 from randpos.paper.experiments import RATES, Slice, expand, names
-from randpos.sweeps.grid import MOST, Grid, distinct, flat, groups, read_grid
+from randpos.sweeps.grid import MOST, Grid, distinct, groups, read_grid
 from tests.experiments import tiny
 
-BASE = flat(tiny())
+BASE = flat(tiny().to_dict())
 VALUES = {
     "task": ["reverse_string", "even_pairs", "bucket_sort"],
     "encoding": ["none", "rope", "sincos", "randomized-sincos"],
@@ -74,7 +75,7 @@ def test_a_grid_overrides_its_base_and_an_axis_what_is_fixed():
 
 @pytest.mark.parametrize("one", [Experiment(), tiny(), preset("laptop")])
 def test_flat_settings_make_the_same_experiment_again(one):
-    assert Grid("again", flat(one)).expand() == [one]
+    assert Grid("again", flat(one.to_dict())).expand() == [one]
 
 
 @given(

@@ -10,6 +10,7 @@ import polars as pl
 import tyro
 
 from randpos.combinations import combinations
+from randpos.config import flat
 from randpos.display import Format, show
 from randpos.errors import UserError
 from randpos.files import explained
@@ -93,7 +94,7 @@ class Runs:
         known = {name: value for name, value in row.items() if name not in REPEATED}
         if known["seconds"] is not None:
             known["seconds"] = f"{known['seconds']:.1f}"
-        facts = {**known, **_flat(parsed["config"]), **_flat(parsed["environment"])}
+        facts = {**known, **flat(parsed["config"]), **flat(parsed["environment"])}
         show([{"what": k, "value": str(v)} for k, v in facts.items() if v is not None], "text")
         show(tested, "text", "Accuracy by length")
 
@@ -134,12 +135,3 @@ def listed(runs: pl.DataFrame) -> pl.DataFrame:
     differing = [column for column in drawn.iter_columns() if column.drop_nulls().n_unique() > 1]
     before, after = LISTED[:3], LISTED[3:]
     return pl.DataFrame([*runs.select(before), *differing, *runs.select(after)])
-
-
-def _flat(data: Any) -> dict[str, Any]:
-    """Names the leaves of nested tables with dots."""
-    found: dict[str, Any] = {}
-    for name, value in data.items() if isinstance(data, dict) else ():
-        inner = _flat(value) if isinstance(value, dict) else {"": value}
-        found.update({f"{name}.{k}".rstrip("."): v for k, v in inner.items()})
-    return found

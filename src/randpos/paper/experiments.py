@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from randpos.combinations import PAPER_ROWS, get_combination
-from randpos.config import PRESETS, Experiment, preset
+from randpos.config import PRESETS, Experiment, flat, preset
 from randpos.errors import UserError, unknown
-from randpos.sweeps.grid import Grid, distinct, flat
+from randpos.sweeps.grid import Grid, distinct
 from randpos.tasks import TASKS
 
 Budget = Literal["smoke", "laptop", "paper"]
@@ -85,7 +85,7 @@ class Slice:
         """Returns the experiments of this slice of a grid."""
         if self.budget not in PRESETS:
             raise unknown("budget", self.budget, PRESETS)
-        base = flat(preset(self.budget))
+        base = flat(preset(self.budget).to_dict())
         changes: dict[str, Any] = {
             "steps": self.steps,
             "batch": self.batch,

@@ -5,12 +5,11 @@ different budgets, or whose positions were drawn in different ways, never share 
 """
 
 import json
-from typing import Any
 
 import polars as pl
 
 from randpos.combinations import combinations
-from randpos.config import Experiment
+from randpos.config import Experiment, flat
 from randpos.records import RUNS, Records
 
 PAPER_STEPS = Experiment().steps
@@ -87,26 +86,16 @@ def variant(config: str) -> str:
     'clip=0.5'
     """
     try:
-        data = json.loads(config)
+        ours = flat(json.loads(config))
     except (ValueError, RecursionError):
         return "unreadable configuration"
-    ours = _flat(data)
     changed = (name for name, value in _USUAL.items() if ours.get(name) != value)
     return ", ".join(f"{name}={ours.get(name)}" for name in changed)
 
 
-def _flat(data: Any) -> dict[str, Any]:
-    """Names nested fields with dots; anything that is no table of fields has none."""
-    fields = {}
-    for name, value in data.items() if isinstance(data, dict) else ():
-        inner = value.items() if isinstance(value, dict) else [("", value)]
-        fields |= {f"{name}.{field}".rstrip("."): one for field, one in inner}
-    return fields
-
-
 _USUAL = {
     name: value
-    for name, value in sorted(_flat(Experiment().to_dict()).items())
+    for name, value in sorted(flat(Experiment().to_dict()).items())
     if name.startswith(("clip", "model.", "lengths.")) and name != "lengths.maximum"
 }
 

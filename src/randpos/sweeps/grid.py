@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from randpos.config import Experiment
+from randpos.config import Experiment, flat
 from randpos.errors import StorageError, UserError, quoted
 from randpos.files import read_file
 
@@ -61,15 +61,6 @@ def _build(settings: Mapping[str, Any]) -> Experiment:
     return Experiment.from_dict(tree)
 
 
-def flat(experiment: Experiment, only: Iterable[str] | None = None) -> dict[str, Any]:
-    """Returns an experiment's settings under flat names: what `Grid` takes as a base."""
-    found: dict[str, Any] = {}
-    for name, value in experiment.to_dict().items():
-        inner = value if isinstance(value, dict) else {None: value}
-        found.update({f"{name}.{k}" if k else name: v for k, v in inner.items()})
-    return {k: v for k, v in found.items() if only is None or k in only}
-
-
 def distinct(experiments: Iterable[Experiment]) -> list[Experiment]:
     """Returns the experiments without repetitions: several grids may share runs."""
     return list({one.digest: one for one in experiments}.values())
@@ -99,16 +90,7 @@ def read_grid(path: Path) -> Grid:
         if not isinstance(data.get(part, {}), dict):
             raise UserError(f"{path}: {part} must be a table of settings.")
         try:
-            parts[part] = dict(_leaves(data.get(part, {})))
+            parts[part] = flat(data.get(part, {}))  # TOML reads a dot as a table within a table
         except RecursionError as error:
             raise UserError(f"{path}: {part} has tables that are too deep.") from error
     return Grid(path.name, **parts)
-
-
-def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    """Flattens nested tables: TOML reads an unquoted dot as a table within a table."""
-    for name, value in table.items():
-        if isinstance(value, dict):
-            yield from _leaves(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value
