@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from randpos.cli import COMMANDS, PRESETS
 from randpos.combinations import combinations
-from randpos.config import Experiment
+from randpos.config import Experiment, flat
 from randpos.errors import UserError
 from randpos.paper.experiments import Slice
 from randpos.report.tables import BUILDERS
-from randpos.sweeps.grid import flat
 from randpos.tasks import TASKS
 from tests.fuzz import inputs
 from tests.fuzz.commands import told
@@ -51,7 +50,7 @@ def flags_of(command) -> list[str]:
     """The flags of a command, negated ones included."""
     names = [field.name for field in dataclasses.fields(command)]
     names += [field.name for field in dataclasses.fields(Slice)] if "part" in names else []
-    names += list(flat(Experiment())) if "experiment" in names else []
+    names += list(flat(Experiment().to_dict())) if "experiment" in names else []
     flags = [f"--{name}".replace("_", "-") for name in names]
     return [*flags, *(f"--no-{flag[2:]}" for flag in flags), "--help"]
 
