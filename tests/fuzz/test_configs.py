@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from randpos import Experiment, UserError
 from randpos.evaluation import lengths_to_test
 from randpos.paper.experiments import Slice
-from randpos.sweeps.grid import flat, read_grid
+from randpos.sweeps.grid import read_grid
 from tests.experiments import tiny
 from tests.fuzz import inputs
 from tests.fuzz.commands import told
@@ -66,7 +66,7 @@ def toml(value: Any) -> str:
     return json.dumps(value)
 
 
-FIELDS = list(flat(Experiment()))
+FIELDS = list(flat(Experiment().to_dict()))
 toml_values = st.one_of(
     inputs.values.filter(lambda x: x is not None),
     st.sampled_from([2**20_000, datetime.datetime(2023, 1, 1), [[]], {}, [{}]]),
