@@ -11,6 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from randpos import Experiment, UserError
+from randpos.config import flat
 from randpos.evaluation import lengths_to_test
 from randpos.paper.experiments import Slice
 from randpos.sweeps.grid import read_grid
