@@ -36,18 +36,24 @@ RUNS := runs/results
 SLICE := --budget laptop --steps 3000 --batch 32 --rates 5e-4 --stride 20 --examples 100
 SWEEP := $(BIN)/randpos sweep
 CORE := none sincos relative randomized-sincos randomized-relative
+TASKS := even_pairs modular_arithmetic_simple parity_check cycle_navigation stack_manipulation \
+	reverse_string modular_arithmetic solve_equation missing_duplicate odds_first binary_addition \
+	bucket_sort
+FIGURE := $(BIN)/randpos figure
 results: $(VENV)/.demo  ## Train what docs/results.md is about, and write that page
-	$(SWEEP) table1 $(SLICE) --store $(RUNS) --encodings $(CORE) \
-		--tasks bucket_sort missing_duplicate reverse_string even_pairs
+	$(SWEEP) table1 $(SLICE) --store $(RUNS) --tasks $(TASKS) --encodings $(CORE)
+	$(SWEEP) table1 $(SLICE) --store $(RUNS) --tasks bucket_sort missing_duplicate
+	$(SWEEP) table1 $(SLICE) --store $(RUNS) --tasks missing_duplicate --seeds 1
 	$(SWEEP) readings $(SLICE) --store $(RUNS) --tasks missing_duplicate
-	$(SWEEP) table1 $(SLICE) --store $(RUNS) --tasks bucket_sort missing_duplicate \
-		--encodings rope randomized-rope
 	$(SWEEP) max-position $(SLICE) --store $(RUNS) --tasks missing_duplicate
 	$(SWEEP) ablation-sorting $(SLICE) --store $(RUNS) --tasks bucket_sort missing_duplicate
 	$(SWEEP) geometric $(SLICE) --store $(RUNS) --tasks bucket_sort --encodings geometric
+	$(SWEEP) efficiency $(SLICE) --store $(RUNS) --steps 100
 	$(BIN)/randpos runs pack results --store $(RUNS) --status complete --keep 445c3fec2a868c9b a1f8f1af6e24209d
-	for name in curves max-position pca attention overview; do \
-		$(BIN)/randpos figure $$name --store results --out docs/figures; done
+	for name in curves efficiency max-position pca attention overview; do \
+		$(FIGURE) $$name --store results --out docs/figures || exit; done
+	$(FIGURE) curves --store results --out docs/figures/first \
+		--tasks even_pairs missing_duplicate bucket_sort --encodings $(CORE) rope randomized-rope
 	$(BIN)/randpos report results --out docs/results.md
 	$(BIN)/python docs/found.py
 

@@ -125,6 +125,14 @@ def test_a_larger_budget_with_one_maximum_does_not_hide_the_sweep() -> None:
         max_position(records(other))
 
 
+def test_values_are_compared_over_the_seeds_that_all_have() -> None:
+    places = [PositionOptions(maximum=maximum) for maximum in (1024, 2048)]
+    rows = [small(0.6, positions=place) for place in places]
+    (axes,) = max_position(records([*rows, small(0.9, positions=places[0], seed=1)])).axes
+    ours, other = line(axes, "best")[:, 1]
+    assert ours == other
+
+
 def test_one_value_of_the_maximum_is_no_sweep() -> None:
     with pytest.raises(UserError, match="several values of L; run randpos reproduce max-position"):
         max_position(main_store())

@@ -199,6 +199,21 @@ def test_a_longer_run_at_one_setting_does_not_hide_a_comparison(name: str) -> No
     assert {cell.ours.value for cell in made.cells.values() if cell.ours} == {50.0, 60.0}
 
 
+@pytest.mark.parametrize("name", ["max-position", "readings"])
+def test_settings_are_compared_over_the_seeds_that_all_have(name: str) -> None:
+    other: dict[str, Any] = {"maximum": 1024} if name == "max-position" else {"draw": "per_layer"}
+    relative = "randomized-relative"
+    results = [
+        (run("reverse_string", relative), 0.5),
+        (run("reverse_string", relative, **other), 0.6),
+    ]
+    lucky = (run("reverse_string", relative, 1), 0.9)
+    made = make_table(scored([*results, lucky]), name)
+    assert {cell.ours.value for cell in made.cells.values() if cell.ours} == {50.0, 60.0}
+    made = make_table(scored([results[1], lucky]), name)  # no seed in common: all are shown
+    assert {cell.ours.value for cell in made.cells.values() if cell.ours} == {90.0, 60.0}
+
+
 def test_the_mean_gain_is_over_the_same_tasks_as_the_papers() -> None:
     tasks = {"even_pairs": (0.5, 0.7), "bucket_sort": (0.4, 0.9)}
     results = [

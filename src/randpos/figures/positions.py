@@ -62,13 +62,19 @@ def max_position(records: Records, encoding: str = "randomized-relative") -> Fig
 def rivals(runs: pl.DataFrame) -> pl.DataFrame:
     """Keeps complete runs that have others with another L, trained on the same task and budget.
 
-    This comes before the choice of a budget: the largest may have one value of L only.
+    Of these only the seeds and rates that all values of L share, if there are any: the best of more
+    runs is better by chance. This comes before the choice of a budget: the largest may have one L.
     """
     runs = runs.filter(status="complete")
     settings = [json.loads(text) for text in runs["config"]]
     budgets = [json.dumps({k: v for k, v in one.items() if k not in VARIED}) for one in settings]
-    several = pl.col("maximum").n_unique().over("task", pl.Series(budgets, dtype=pl.String)) > 1
-    return runs.filter(several)
+    alike, values = ["task", "budget"], pl.col("maximum").n_unique()
+    runs = runs.with_columns(budget=pl.Series(budgets, dtype=pl.String))
+    runs = runs.filter(values.over(alike) > 1)
+    shared = values.over([*alike, "seed", "learning_rate"]) == values.over(alike)
+    runs = runs.with_columns(shared=shared)
+    runs = runs.filter(pl.col("shared") | ~pl.col("shared").any().over(alike))
+    return runs.drop("budget", "shared")
 
 
 def _panel(axes: Axes, task: str, encoding: str, runs: pl.DataFrame) -> None:

@@ -11,7 +11,7 @@ import polars as pl
 from randpos.paper import RANDOMIZED
 from randpos.paper.looks import task_label
 from randpos.records import Records
-from randpos.report.budgets import PAPERS, budgets
+from randpos.report.budgets import PAPERS, budgets, count
 from randpos.report.encodings import from_paper
 from randpos.report.formats import render
 from randpos.report.labels import encoding_label
@@ -61,23 +61,23 @@ def _measured(table: Table) -> Table:
     """Leaves out tasks that were not run; of a side experiment, those with half of it or less."""
     least = len(table.columns) / 2 if table.name in SIDES else 0
 
-    def count(row: Row) -> int:
+    def filled(row: Row) -> int:
         return sum(table.cell(row, column).ours is not None for column in table.columns)
 
-    return dataclasses.replace(table, rows=[row for row in table.rows if count(row) > least])
+    return dataclasses.replace(table, rows=[row for row in table.rows if filled(row) > least])
 
 
 def introduction(scored: pl.DataFrame) -> list[str]:
     """Says what was run, on what, and how it differs from the paper's budget."""
     states = Counter(scored["status"].to_list())
-    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    counts = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     done = scored.filter(pl.col("status") == "complete")
     devices = Counter(_device(text) for text in done["environment"])
-    where = ", ".join(f"{name} ({count} runs)" for name, count in sorted(devices.items()))
+    where = ", ".join(f"{name} ({count(n, 'run')})" for name, n in sorted(devices.items()))
     each = done.group_by("steps", "batch").len().sort("len", "steps", descending=True)
     words = "; ".join(
-        f"{count} runs of {steps:,} steps with {batch} examples"
-        for steps, batch, count in each.iter_rows()
+        f"{count(number, 'run')} of {steps:,} steps with {batch} examples"
+        for steps, batch, number in each.iter_rows()
     )
     text = (
         f"The store holds {len(scored)} runs ({counts}), {scored['hours'].sum():.1f} hours of "

@@ -26,9 +26,18 @@ def _key(task: str, encoding: str) -> str:
 
 
 def _rivals(scored: pl.DataFrame, what: list[str]) -> pl.DataFrame:
-    """Keeps the runs whose task and encoding were run with several values, in one budget."""
-    several = pl.struct(what).n_unique().over("task", "encoding", *BUDGET) > 1
-    return scored.filter(pl.col("status") == "complete").filter(several)
+    """Keeps the runs whose task and encoding were run with several values, in one budget.
+
+    Of these only the seeds and rates that all values share, if there are any: a maximum over more
+    runs would be larger by chance.
+    """
+    alike = ["task", "encoding", *BUDGET]
+    kinds = pl.struct(what).n_unique()
+    rivals = scored.filter(pl.col("status") == "complete").filter(kinds.over(alike) > 1)
+    shared = kinds.over([*alike, "seed", "learning_rate"]) == kinds.over(alike)
+    return rivals.with_columns(shared=shared).filter(
+        pl.col("shared") | ~pl.col("shared").any().over(alike)
+    )
 
 
 def max_position(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
