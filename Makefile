@@ -12,10 +12,12 @@ demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which o
 		--encodings sincos randomized-sincos --steps 1000 --stride 20 --examples 64 \
 		--store demo/runs --out demo
 
+# Most of the tests' time is compilation: programs that run for a moment need few optimisations.
+QUICK := XLA_FLAGS="--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 test: lint docs browser  ## Everything that must hold: lint, types, import contract, tests
-	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow" -q
+	$(QUICK) $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow" -q
 
-test-all: lint docs browser  ## The same with the slow tests
+test-all: lint docs browser  ## The same with the slow tests, compiled as for users
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -q
 
 lint: $(VENV)/.dev

@@ -302,6 +302,7 @@ print(status['VmHWM'].split()[0], seconds)
 """
 
 
+@pytest.mark.slow
 def test_six_thousand_runs_of_five_hundred_lengths_fit_into_a_gigabyte(tmp_path):
     # In processes of their own, where no types are checked and memory is counted alone.
     subprocess.run([sys.executable, "-m", synthetic.__name__, tmp_path, "6000"], check=True)

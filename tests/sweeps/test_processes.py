@@ -99,6 +99,7 @@ sys.addaudithook(note)
 """
 
 
+@pytest.mark.slow
 def test_two_sweeps_share_the_work_and_do_no_run_twice(tmp_path, cache, quiet):
     (tmp_path / "sitecustomize.py").write_text(AUDIT)
     log = tmp_path / "log"
@@ -188,6 +189,7 @@ def disk(tmp_path):
     subprocess.run(["umount", folder], check=True)
 
 
+@pytest.mark.slow  # a limit on the size of files is tested in tests/faults
 def test_a_full_disk_is_a_sentence_and_with_room_the_sweep_goes_on(disk, cache, quiet):
     ballast = disk / "ballast"
     ballast.write_bytes(bytes(960 * 1024))
