@@ -28,6 +28,7 @@ def data_of(page: str, name: str) -> Any:
     return json.loads(found[1])
 
 
+@pytest.mark.slow
 def test_six_thousand_runs_make_a_page_in_time(tmp_path: Path) -> None:
     store = many_records()
     assert (store.runs.height, store.accuracies.height) == (5850, 2_925_000)
