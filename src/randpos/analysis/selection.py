@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,8 @@ def comparable(runs: pl.DataFrame, *, drawn_alike: bool = True) -> pl.DataFrame:
     runs = runs.filter(status="complete")
     if runs.is_empty():
         return runs
-    settings = [json.loads(text) for text in runs["config"]]
-    budgets = [_text({k: v for k, v in one.items() if k not in VARIED}) for one in settings]
-    runs = runs.filter(pl.Series(budgets) == min(set(budgets), key=_rank))
+    found = budgets(runs)
+    runs = runs.filter(found == min(found.unique(), key=_rank))
     if not drawn_alike:
         return runs
     drawn = [
@@ -43,6 +43,31 @@ def comparable(runs: pl.DataFrame, *, drawn_alike: bool = True) -> pl.DataFrame:
     usual = _text(PAPER["positions"])
     kept = usual if usual in counts else max(sorted(counts), key=counts.__getitem__, default="")
     return runs.filter(pl.Series(drawn).is_in(["", kept]))
+
+
+def rivals(runs: pl.DataFrame, what: Sequence[str], alike: Sequence[str]) -> pl.DataFrame:
+    """Keeps the complete runs that have others with another setting, and are like them otherwise.
+
+    Of these only the seeds and rates that all settings share, if there are any: the best of more
+    runs is better by chance.
+
+    Args:
+        runs: Rows of `Records.runs`.
+        what: The columns of the setting, such as `maximum`.
+        alike: The columns in which rivals agree.
+    """
+    kinds = pl.struct(what).n_unique()
+    runs = runs.filter(pl.col("status") == "complete").filter(kinds.over(alike) > 1)
+    shared = kinds.over([*alike, "seed", "learning_rate"]) == kinds.over(alike)
+    runs = runs.with_columns(shared=shared)
+    return runs.filter(pl.col("shared") | ~pl.col("shared").any().over(alike)).drop("shared")
+
+
+def budgets(runs: pl.DataFrame) -> pl.Series:
+    """Returns each run's settings but those in which runs of one comparison may differ."""
+    settings = map(json.loads, runs["config"])
+    texts = [_text({k: v for k, v in one.items() if k not in VARIED}) for one in settings]
+    return pl.Series("budget", texts, pl.String)
 
 
 def _text(settings: dict[str, Any]) -> str:

@@ -1,13 +1,12 @@
 """The score over the maximum position L: how little its value matters (appendix B.1)."""
 
-import json
 import math
 
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from randpos.analysis.selection import VARIED, best_runs, comparable, scores, tested
+from randpos.analysis.selection import best_runs, budgets, comparable, rivals, scores, tested
 from randpos.errors import UserError
 from randpos.figures.budgets import budget_line
 from randpos.figures.palette import look, task_title
@@ -32,7 +31,10 @@ REMEDY = "run randpos reproduce max-position first"
 def max_position(records: Records, encoding: str = "randomized-relative") -> Figure:
     """Draws the best score over L, with a dot for every run, for each task that has several L."""
     runs = records.runs.filter(encoding=encoding, reading="positions", draw="per_batch")
-    chosen = comparable(rivals(scores(records, runs)), drawn_alike=False)
+    scored = scores(records, runs)
+    # Before the choice of a budget: the largest may have one value of L only.
+    scored = rivals(scored.with_columns(budgets(scored)), ["maximum"], ["task", "budget"])
+    chosen = comparable(scored, drawn_alike=False)
     if chosen.is_empty():
         raise UserError(
             f"No task has trained and tested runs of {encoding} with several values of L; {REMEDY}."
@@ -57,24 +59,6 @@ def max_position(records: Records, encoding: str = "randomized-relative") -> Fig
     remark = "Score: mean accuracy over lengths N+1 to M. Line: the best run; dots: every run."
     caption(figure, f"{remark}\n{budget_line(chosen, points)}")
     return figure
-
-
-def rivals(runs: pl.DataFrame) -> pl.DataFrame:
-    """Keeps complete runs that have others with another L, trained on the same task and budget.
-
-    Of these only the seeds and rates that all values of L share, if there are any: the best of more
-    runs is better by chance. This comes before the choice of a budget: the largest may have one L.
-    """
-    runs = runs.filter(status="complete")
-    settings = [json.loads(text) for text in runs["config"]]
-    budgets = [json.dumps({k: v for k, v in one.items() if k not in VARIED}) for one in settings]
-    alike, values = ["task", "budget"], pl.col("maximum").n_unique()
-    runs = runs.with_columns(budget=pl.Series(budgets, dtype=pl.String))
-    runs = runs.filter(values.over(alike) > 1)
-    shared = values.over([*alike, "seed", "learning_rate"]) == values.over(alike)
-    runs = runs.with_columns(shared=shared)
-    runs = runs.filter(pl.col("shared") | ~pl.col("shared").any().over(alike))
-    return runs.drop("budget", "shared")
 
 
 def _panel(axes: Axes, task: str, encoding: str, runs: pl.DataFrame) -> None:

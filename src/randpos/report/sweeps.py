@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from randpos.analysis.selection import rivals
 from randpos.paper import claim
 from randpos.paper.looks import task_order
 from randpos.report.budgets import PAPER, Budget, choose
@@ -26,18 +27,7 @@ def _key(task: str, encoding: str) -> str:
 
 
 def _rivals(scored: pl.DataFrame, what: list[str]) -> pl.DataFrame:
-    """Keeps the runs whose task and encoding were run with several values, in one budget.
-
-    Of these only the seeds and rates that all values share, if there are any: a maximum over more
-    runs would be larger by chance.
-    """
-    alike = ["task", "encoding", *BUDGET]
-    kinds = pl.struct(what).n_unique()
-    rivals = scored.filter(pl.col("status") == "complete").filter(kinds.over(alike) > 1)
-    shared = kinds.over([*alike, "seed", "learning_rate"]) == kinds.over(alike)
-    return rivals.with_columns(shared=shared).filter(
-        pl.col("shared") | ~pl.col("shared").any().over(alike)
-    )
+    return rivals(scored, what, ["task", "encoding", *BUDGET])
 
 
 def max_position(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
