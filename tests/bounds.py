@@ -37,6 +37,7 @@ SUBSET = [
     "tests/test_positions.py",
     "tests/test_results.py",
     "tests/test_store.py",
+    "tests/test_streams.py",
     "tests/test_tracking.py",
     "tests/test_trainer.py",
     "tests/test_records.py",
