@@ -21,9 +21,9 @@ import jax
 import jax.numpy as jnp
 
 from randpos.encodings import ENCODINGS, get_encoding
-from randpos.model import Architecture, Encoder
+from randpos.nn.model import Architecture, Encoder
 from randpos.positions import Ordinal, Positions, Randomized
-from randpos.training import piece_count
+from randpos.training.step import piece_count
 
 SIZES = Architecture()
 LENGTHS = (21, 41, 81, 501)

@@ -16,7 +16,7 @@ RUNS = 6000
 READ = """
 import resource, sys, time
 from pathlib import Path
-from randpos.records import read_records
+from randpos.store.tables import read_records
 began, busy = time.perf_counter(), time.process_time()
 runs, accuracies = read_records(Path(sys.argv[1]))
 seconds, busy = time.perf_counter() - began, time.process_time() - busy

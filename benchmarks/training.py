@@ -49,7 +49,7 @@ def our_steps(task: str, encoding: str) -> Callable[[], None]:
     import jax.numpy as jnp
 
     from randpos import Experiment
-    from randpos.training import STRIDE, make_engine, member
+    from randpos.training.step import STRIDE, make_engine, member
 
     experiment = Experiment(task=task, encoding=encoding)
     engine, who = make_engine(experiment), member(experiment)
@@ -68,7 +68,7 @@ def our_steps(task: str, encoding: str) -> Callable[[], None]:
 def lengths_of(task: str) -> list[tuple[int, int]]:
     """Returns the number of tokens and of answers of each step that is timed."""
     from randpos import Schedule, get_task
-    from randpos.sequences import total_length
+    from randpos.training.batch import total_length
 
     problem, schedule = get_task(task), Schedule()
     steps = [int(schedule.length(step)) for step in range(STEPS)]
@@ -264,7 +264,14 @@ class Start:
             for cache, seed in (("cold", 0), ("warm", 1)):
                 arguments = {"task": self.task, "encoding": self.encoding, "seed": seed, "steps": 1}
                 flags = [f"--{name}={value}" for name, value in arguments.items()]
-                command = [sys.executable, "-m", "randpos.cli", "train", *flags, "--no-evaluate"]
+                command = [
+                    sys.executable,
+                    "-m",
+                    "randpos.cli.main",
+                    "train",
+                    *flags,
+                    "--no-evaluate",
+                ]
                 began = time.perf_counter()
                 subprocess.run(
                     [*command, f"--store={folder}/runs"],

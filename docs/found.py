@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from randpos.records import read_records
-from randpos.report.findings import beside, verdicts
-from randpos.report.tables import make_table
+from randpos.results.findings import beside, verdicts
+from randpos.results.tables.make import make_table
+from randpos.store.tables import read_records
 
 ROOT = Path(__file__).parent.parent
 ENCODINGS = ("none", "sincos", "relative", "randomized-sincos", "randomized-relative")

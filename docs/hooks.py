@@ -11,7 +11,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from randpos.cli import COMMANDS, main
+from randpos.cli.main import COMMANDS, main
 
 GUIDE = Path(__file__).parent.parent / "CONTRIBUTING.md"
 WIDTH = 80

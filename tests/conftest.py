@@ -1,5 +1,14 @@
 """Settings for all tests."""
 
+import os
+from pathlib import Path
+
+# One cache of compiled programs for all workers and runs of the suite, also in subprocesses.
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR", str(Path.home() / ".cache" / "randpos" / "tests")
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+
 import jax
 import pytest
 from hypothesis import settings
@@ -11,14 +20,14 @@ settings.load_profile("fixed")
 
 LONGEST = [
     "tests/sweeps/test_processes.py",
-    "tests/sweeps/test_cluster.py",
-    "tests/test_training.py",
+    "tests/sweeps/test_ray.py",
+    "tests/training/test_step.py",
     "tests/tasks/test_determinism.py",
     "tests/faults/",
-    "tests/test_trainer.py",
+    "tests/training/test_loop.py",
     "tests/test_examples.py",
-    "tests/test_records.py",
-    "tests/report/",
+    "tests/store/test_tables.py",
+    "tests/results/",
 ]
 
 

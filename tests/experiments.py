@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from randpos import Architecture, Encoder, Evaluation, Experiment, PositionOptions, Schedule
-from randpos.training import Engine, make_engine
+from randpos.training.step import Engine, make_engine
 
 SIZES = Architecture(layers=1, heads=2, dim=8, hidden=8, dropout=0.1)
 

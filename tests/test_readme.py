@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from docs.found import BLOCK, found
 
-from randpos import config
-from randpos.cli import main
-from randpos.records import read_records
-from randpos.report.findings import findings
+from randpos import experiment as config
+from randpos.cli.main import main
+from randpos.results.findings import findings
+from randpos.store.tables import read_records
 from tests.experiments import tiny
 
 ROOT = Path(__file__).parent.parent

@@ -2,7 +2,7 @@
 
 import sys
 
-from randpos.cli import main
+from randpos.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

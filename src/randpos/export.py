@@ -15,9 +15,9 @@ from jaxtyping import Array
 from safetensors.numpy import save
 
 from randpos.encodings import Encoding, Geometric
-from randpos.files import write_atomic
-from randpos.layers import LayerNorm, Linear
-from randpos.model import Block, Encoder
+from randpos.nn.layers import LayerNorm, Linear
+from randpos.nn.model import Block, Encoder
+from randpos.store.files import write_atomic
 
 HEADER = "randpos"
 """The key of the header under which the sizes stand, as JSON."""

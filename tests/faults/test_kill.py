@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from randpos import Schedule
-from randpos.store import Store
+from randpos.store.folder import Store
 from tests.experiments import tiny
 
 ARGUMENTS = [
@@ -32,7 +32,7 @@ class Command:
     def __init__(self, store: Path, cache: Path, steps: int, *more: str) -> None:
         self.folder = Store(store).run(experiment(steps))
         flags = [*ARGUMENTS, "--steps", str(steps), "--store", str(store), *more]
-        self.line = [sys.executable, "-m", "randpos.cli", "train", *flags]
+        self.line = [sys.executable, "-m", "randpos.cli.main", "train", *flags]
         self.environment = {**os.environ, "RANDPOS_CACHE": str(cache), "JAX_PLATFORMS": "cpu"}
 
     def start(self) -> subprocess.Popen[str]:

@@ -10,10 +10,10 @@ import pytest
 import safetensors.numpy
 
 from randpos import Evaluation, PositionOptions, Schedule, UserError
-from randpos.checkpoints import named_arrays
-from randpos.evaluation import Evaluator
-from randpos.records import read_records
+from randpos.store.checkpoints import named_arrays
+from randpos.store.tables import read_records
 from randpos.sweeps.plan import make_plan
+from randpos.training.evaluation import Evaluator
 from tests.experiments import random_model, tiny
 from tests.sweeps.processes import Command, environment, leftovers
 from tests.sweeps.synthetic import write_run
@@ -106,7 +106,7 @@ LONG = """
 import json, resource, sys, warnings
 import equinox as eqx, jax
 from randpos import Experiment
-from randpos.evaluation import Evaluator
+from randpos.training.evaluation import Evaluator
 from tests.experiments import random_model
 experiment = Experiment.from_dict(json.loads(sys.argv[1]))
 parameters = eqx.filter(random_model(experiment), eqx.is_array)
@@ -143,7 +143,7 @@ def test_under_a_limit_of_memory_long_sequences_are_tested_in_parts(cache):
 
 CLI = """
 import resource, sys
-from randpos.cli import main
+from randpos.cli.main import main
 room, *line = sys.argv[1:]
 assert main([*line, "--max-length", "1"]) == 0  # whatever it needs at all, it has from now on
 if int(room):

@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from randpos.cli import main
+from randpos.cli.main import main
 
 
 def told(arguments: Sequence[str]) -> tuple[int, str, str]:

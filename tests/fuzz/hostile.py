@@ -13,9 +13,9 @@ import polars as pl
 import safetensors.numpy
 from hypothesis import strategies as st
 
-from randpos.checkpoints import named_arrays, save
-from randpos.records import PACKED, RUNS, _experiment, pack, read_records
-from randpos.results import SCHEMA, WAY, accuracies_path
+from randpos.store.accuracies import SCHEMA, WAY, accuracies_path
+from randpos.store.checkpoints import named_arrays, save
+from randpos.store.tables import PACKED, RUNS, _experiment, pack, read_records
 from tests.experiments import random_model, tiny
 from tests.fuzz import inputs
 from tests.fuzz.inputs import NASTY, Damage, altered, damages, json_bytes

@@ -17,7 +17,7 @@ import safetensors.numpy
 from hypothesis import strategies as st
 
 from randpos import UserError
-from randpos.checkpoints import load_arrays, load_newest, named_arrays, save
+from randpos.store.checkpoints import load_arrays, load_newest, named_arrays, save
 from tests.fuzz import inputs
 from tests.fuzz.inputs import NASTY, altered, check_sentence, damaged, fuzz, json_bytes, tried
 

@@ -6,12 +6,12 @@ import jaxtyping
 import pytest
 from hypothesis import strategies as st
 
-from randpos.cli import COMMANDS, PRESETS
-from randpos.combinations import combinations
-from randpos.config import Experiment, flat
+from randpos.catalog import combinations
+from randpos.cli.main import COMMANDS, PRESETS
 from randpos.errors import UserError
+from randpos.experiment import Experiment, flat
 from randpos.paper.experiments import Slice
-from randpos.report.tables import BUILDERS
+from randpos.results.tables.make import BUILDERS
 from randpos.tasks import TASKS
 from tests.fuzz import inputs
 from tests.fuzz.commands import told
@@ -27,7 +27,7 @@ def here(tmp_path, monkeypatch):
     """A folder of its own, in which no command gets to its work proper."""
     monkeypatch.chdir(tmp_path)
     jaxtyping.config.update("jaxtyping_disable", True)
-    monkeypatch.setattr("randpos.cli.enable_cache", lambda: None)
+    monkeypatch.setattr("randpos.cli.main.enable_cache", lambda: None)
     for name in (
         "commands.training.train",
         "commands.training.show_run",
@@ -40,7 +40,7 @@ def here(tmp_path, monkeypatch):
         "figures.save",
     ):
         monkeypatch.setattr(f"randpos.{name}", stop)
-    monkeypatch.setattr("randpos.commands.sweeping.calibrate", lambda: 1e9)
+    monkeypatch.setattr("randpos.cli.sweeping.calibrate", lambda: 1e9)
     (tmp_path / "runs").mkdir()
     yield tmp_path
     jaxtyping.config.update("jaxtyping_disable", False)

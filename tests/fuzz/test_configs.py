@@ -11,10 +11,10 @@ import pytest
 from hypothesis import strategies as st
 
 from randpos import Experiment, UserError
-from randpos.config import flat
-from randpos.evaluation import lengths_to_test
+from randpos.experiment import flat
 from randpos.paper.experiments import Slice
 from randpos.sweeps.grid import read_grid
+from randpos.training.evaluation import lengths_to_test
 from tests.experiments import tiny
 from tests.fuzz import inputs
 from tests.fuzz.commands import told
@@ -25,7 +25,7 @@ from tests.fuzz.inputs import altered, check_sentence, damaged, fuzz, tried
 def untyped(monkeypatch, tmp_path):
     """As people run it: without checks of types, in a folder of their own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("randpos.cli.enable_cache", lambda: None)
+    monkeypatch.setattr("randpos.cli.main.enable_cache", lambda: None)
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)

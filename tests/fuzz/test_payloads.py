@@ -52,7 +52,7 @@ def test_no_source_has_a_way_to_run_data(path):
 def test_looking_at_a_store_imports_no_task_that_it_names(tmp_path, monkeypatch, command):
     """Only training, testing and exporting such a run do, as its owner asked for."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("randpos.cli.enable_cache", lambda: None)
+    monkeypatch.setattr("randpos.cli.main.enable_cache", lambda: None)
     Path("hostile.py").write_text("raise BaseException('executed')")
     one = tiny()
     object.__setattr__(one, "task", "hostile:Task")

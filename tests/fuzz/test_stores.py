@@ -12,8 +12,8 @@ import pytest
 from hypothesis import strategies as st
 
 from randpos import Accuracy
-from randpos.records import PACKED, read_records
-from randpos.report import charts
+from randpos.results.page import charts
+from randpos.store.tables import PACKED, read_records
 from tests.fuzz.commands import told
 from tests.fuzz.hostile import (
     DIGEST,
@@ -55,9 +55,9 @@ def here(tmp_path, monkeypatch):
     work.mkdir()
     monkeypatch.chdir(work)
     (work / "hostile.py").write_text("raise BaseException('executed')")
-    monkeypatch.setattr("randpos.cli.enable_cache", lambda: None)
-    monkeypatch.setattr("randpos.runs.Evaluator", Guess)
-    monkeypatch.setattr("randpos.commands.reporting.pictures", lambda *_, **__: {})
+    monkeypatch.setattr("randpos.cli.main.enable_cache", lambda: None)
+    monkeypatch.setattr("randpos.run.Evaluator", Guess)
+    monkeypatch.setattr("randpos.cli.reporting.pictures", lambda *_, **__: {})
     jaxtyping.config.update("jaxtyping_disable", True)
     yield work
     jaxtyping.config.update("jaxtyping_disable", False)
@@ -115,7 +115,7 @@ ACTING = [
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """The speed of this machine is not what is tested."""
-    monkeypatch.setattr("randpos.commands.sweeping.calibrate", lambda: 1e9)
+    monkeypatch.setattr("randpos.cli.sweeping.calibrate", lambda: 1e9)
 
 
 @fuzz(100, harm=harms, command=st.sampled_from(READING))

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from randpos import UserError
-from randpos.combinations import PAPER_ROWS
+from randpos.catalog import PAPER_ROWS
 from randpos.paper import PLAIN, RANDOMIZED, claim, claims, published, published_value, tables
 from randpos.paper.published import BEST_RANDOMIZED
 from randpos.tasks import TASKS

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from randpos.files import TEMPORARY
 from randpos.paper.experiments import Slice
+from randpos.store.files import TEMPORARY
 from randpos.sweeps.grid import read_grid
 
 GRID = """
@@ -60,7 +60,7 @@ class Command:
         self.file = store.parent / f"{store.name}.toml"
         self.file.write_text(grid or GRID.format(steps=steps, seeds=list(range(seeds))))
         where = ["--store", str(store), "--save-every", "0", *flags]
-        self.line = [sys.executable, "-m", "randpos.cli", "sweep", str(self.file), *where]
+        self.line = [sys.executable, "-m", "randpos.cli.main", "sweep", str(self.file), *where]
         self.environment = environment(cache, **(more or {}))
         if "PYTHONPATH" in os.environ and more and "PYTHONPATH" in more:
             both = more["PYTHONPATH"], os.environ["PYTHONPATH"]

@@ -10,9 +10,9 @@ from pathlib import Path
 import polars as pl
 
 from randpos import Accuracy, Experiment
-from randpos.evaluation import lengths_to_test
-from randpos.results import SCHEMA, WAY, accuracies_path, write_accuracies
-from randpos.store import RunFolder, Store
+from randpos.store.accuracies import SCHEMA, WAY, accuracies_path, write_accuracies
+from randpos.store.folder import RunFolder, Store
+from randpos.training.evaluation import lengths_to_test
 
 CURVE = [[100 * (i + 1), 1 / (i + 1), i / 50] for i in range(50)]
 

@@ -5,11 +5,12 @@ import re
 
 import pytest
 
-from randpos import cli, preset
-from randpos.cli import main
-from randpos.commands import sweeping
-from randpos.records import read_records
-from randpos.store import Store
+from randpos import preset
+from randpos.cli import main as cli
+from randpos.cli import sweeping
+from randpos.cli.main import main
+from randpos.store.folder import Store
+from randpos.store.tables import read_records
 from randpos.sweeps.estimate import cost
 from tests.experiments import tiny
 from tests.sweeps.processes import GRID

@@ -8,7 +8,7 @@ import pytest
 
 from randpos import Experiment
 from randpos.errors import StorageError
-from randpos.store import Store
+from randpos.store.folder import Store
 from randpos.sweeps import driver as module
 from randpos.sweeps.driver import ATTEMPTS, Driver
 from randpos.sweeps.local import WorkerLostError

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import pytest
 
 from randpos import Architecture, Evaluation, Experiment, Schedule
-from randpos.sequences import assemble
 from randpos.sweeps import estimate
 from randpos.sweeps.estimate import cost, disk, forward, parameters, training
+from randpos.training.batch import assemble
 from tests.experiments import random_model, tiny
 
 KINDS = ["none", "sincos", "relative", "rope", "alibi", "randomized-relative", "randomized-rope"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from randpos import Experiment, UserError, preset
-from randpos.config import flat
+from randpos.experiment import flat
 from randpos.paper.experiments import RATES, Slice, expand, names
 from randpos.sweeps.grid import MOST, Grid, distinct, groups, read_grid
 from tests.experiments import tiny

@@ -2,7 +2,7 @@
 
 import pytest
 
-from randpos.store import Store
+from randpos.store.folder import Store
 from randpos.sweeps import local
 from randpos.sweeps.local import Local
 from randpos.sweeps.work import Event, Job

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from randpos import Evaluation
-from randpos.records import pack, read_records
+from randpos.store.tables import pack, read_records
 from randpos.sweeps.plan import make_jobs, make_plan
 from tests.experiments import tiny
 from tests.sweeps.synthetic import write_run

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from randpos.store import Store
+from randpos.store.folder import Store
 from tests.sweeps.processes import (
     GRID,
     Command,
@@ -158,7 +158,7 @@ def test_a_failing_run_stops_nothing_tells_its_reason_and_can_be_retried(tmp_pat
     # It is not tried again unasked, and says so again.
     said = command.finish(code=2)
     assert reason in said
-    line = [sys.executable, "-m", "randpos.cli", "runs", "list", "--status", "failed"]
+    line = [sys.executable, "-m", "randpos.cli.main", "runs", "list", "--status", "failed"]
     listed = subprocess.run(
         line, cwd=tmp_path, env=environment(cache), capture_output=True, text=True, check=True
     )

@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from randpos import store
 from randpos.errors import StorageError, UserError
-from randpos.store import Store
+from randpos.store import folder as store
+from randpos.store.folder import Store
 from randpos.sweeps import work
 from randpos.sweeps.work import Event, claim, describe, perform
 from tests.experiments import tiny

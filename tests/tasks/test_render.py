@@ -7,8 +7,8 @@ import pytest
 
 from randpos.errors import UserError
 from randpos.tasks import TASKS
-from randpos.tasks.dcf.reverse_string import ReverseString
 from randpos.tasks.render import examples, formula, show, table
+from randpos.tasks.reverse_string import ReverseString
 from tests.oracles.tasks import ORACLES
 
 

@@ -15,7 +15,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
-from randpos.attention import softmax_attention, softmax_weights
+from randpos.nn.attention import softmax_attention, softmax_weights
 from randpos.positions import Positions, Reading
 
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape, View
-from randpos.layers import truncated_normal
+from randpos.nn.layers import truncated_normal
 from randpos.positions import Positions
 
 WIDTH = 32

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from randpos.attention import NEVER
 from randpos.encodings.base import Encoding, Keys, Mask, Queries, Shape, View
-from randpos.layers import truncated_normal
+from randpos.nn.attention import NEVER
+from randpos.nn.layers import truncated_normal
 from randpos.positions import Positions
 
 DENSE = 128

@@ -4,7 +4,7 @@ from jaxtyping import Array, Float, Key
 
 from randpos.encodings.base import Encoding, Shape
 from randpos.errors import UserError
-from randpos.layers import truncated_normal
+from randpos.nn.layers import truncated_normal
 from randpos.positions import Positions
 
 

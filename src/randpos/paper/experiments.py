@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from randpos.combinations import PAPER_ROWS, get_combination
-from randpos.config import PRESETS, Experiment, flat, preset
+from randpos.catalog import PAPER_ROWS, get_combination
 from randpos.errors import UserError, unknown
+from randpos.experiment import PRESETS, Experiment, flat, preset
 from randpos.sweeps.grid import Grid, distinct
 from randpos.tasks import TASKS
 

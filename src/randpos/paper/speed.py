@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from randpos.config import Experiment
+from randpos.experiment import Experiment
 from randpos.paper.published import published
 from randpos.sweeps.estimate import training
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from randpos.combinations import PAPER_ROWS
+from randpos.catalog import PAPER_ROWS
 from randpos.paper.published import BEST_RANDOMIZED, claim, published
 from randpos.tasks import TASKS
 

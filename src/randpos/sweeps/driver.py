@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from randpos.store import Store
+from randpos.store.folder import Store
 from randpos.sweeps.local import Executor, WorkerLostError
 from randpos.sweeps.plan import Plan, make_jobs
 from randpos.sweeps.work import Event, Job

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from randpos.config import Experiment
-from randpos.evaluation import lengths_to_test
-from randpos.lengths import Schedule
-from randpos.sequences import total_length
-from randpos.training import make_engine, member
+from randpos.experiment import Experiment
+from randpos.training.batch import total_length
+from randpos.training.evaluation import lengths_to_test
+from randpos.training.lengths import Schedule
+from randpos.training.step import make_engine, member
 
 
 def forward(experiment: Experiment, length: int) -> float:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from randpos.config import Experiment, flat
 from randpos.errors import StorageError, UserError, quoted
-from randpos.files import read_file
+from randpos.experiment import Experiment, flat
+from randpos.store.files import read_file
 
 MOST = 100_000
 """Runs that a grid may have: more of them is a slip of the pen."""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import polars as pl
 
-from randpos.config import Experiment
-from randpos.evaluation import lengths_to_test
-from randpos.records import Records, read_records
+from randpos.experiment import Experiment
+from randpos.store.tables import Records, read_records
 from randpos.sweeps.grid import groups
 from randpos.sweeps.work import Job
+from randpos.training.evaluation import lengths_to_test
 
 
 @dataclass(frozen=True)

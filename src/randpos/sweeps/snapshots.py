@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from randpos.files import TEMPORARY, explained, write_atomic
+from randpos.store.files import TEMPORARY, explained, write_atomic
 
 Snapshot = dict[str, bytes]
 """The content of a run's files by their names relative to its folder."""

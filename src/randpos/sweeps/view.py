@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from randpos.config import Experiment
+from randpos.experiment import Experiment
 from randpos.sweeps.plan import Plan
 from randpos.sweeps.work import Event
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from randpos.config import Experiment
 from randpos.errors import StorageError, UserError
-from randpos.evaluation import Accuracy, Evaluator
-from randpos.runs import examine, train_members
-from randpos.store import BusyError, RunFolder, Store
-from randpos.trainer import Progress
+from randpos.experiment import Experiment
+from randpos.run import examine, train_members
+from randpos.store.folder import BusyError, RunFolder, Store
+from randpos.training.evaluation import Accuracy, Evaluator
+from randpos.training.loop import Progress
 
 State = Literal["training", "testing", "done", "failed", "elsewhere", "queued"]
 

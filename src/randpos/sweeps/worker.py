@@ -15,10 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from randpos.compilation import enable_cache
-from randpos.config import Experiment
 from randpos.errors import StorageError, UserError
+from randpos.experiment import Experiment
 from randpos.sweeps.work import Event, claim, perform
+from randpos.training.compilation import enable_cache
 
 Tell = Callable[[dict[str, Any]], None]
 

@@ -2,22 +2,22 @@
 
 from randpos.errors import unknown
 from randpos.tasks.base import Batch, Example, Level, Task
-from randpos.tasks.cs.binary_addition import BinaryAddition
-from randpos.tasks.cs.binary_multiplication import BinaryMultiplication
-from randpos.tasks.cs.bucket_sort import BucketSort
-from randpos.tasks.cs.compute_sqrt import ComputeSqrt
-from randpos.tasks.cs.duplicate_string import DuplicateString
-from randpos.tasks.cs.missing_duplicate import MissingDuplicate
-from randpos.tasks.cs.odds_first import OddsFirst
-from randpos.tasks.dcf.modular_arithmetic import ModularArithmetic
-from randpos.tasks.dcf.reverse_string import ReverseString
-from randpos.tasks.dcf.solve_equation import SolveEquation
-from randpos.tasks.dcf.stack_manipulation import StackManipulation
+from randpos.tasks.binary_addition import BinaryAddition
+from randpos.tasks.binary_multiplication import BinaryMultiplication
+from randpos.tasks.bucket_sort import BucketSort
+from randpos.tasks.compute_sqrt import ComputeSqrt
+from randpos.tasks.cycle_navigation import CycleNavigation
+from randpos.tasks.duplicate_string import DuplicateString
+from randpos.tasks.even_pairs import EvenPairs
+from randpos.tasks.missing_duplicate import MissingDuplicate
+from randpos.tasks.modular_arithmetic import ModularArithmetic
+from randpos.tasks.modular_arithmetic_simple import ModularArithmeticSimple
+from randpos.tasks.odds_first import OddsFirst
 from randpos.tasks.own import load
-from randpos.tasks.regular.cycle_navigation import CycleNavigation
-from randpos.tasks.regular.even_pairs import EvenPairs
-from randpos.tasks.regular.modular_arithmetic_simple import ModularArithmeticSimple
-from randpos.tasks.regular.parity_check import ParityCheck
+from randpos.tasks.parity_check import ParityCheck
+from randpos.tasks.reverse_string import ReverseString
+from randpos.tasks.solve_equation import SolveEquation
+from randpos.tasks.stack_manipulation import StackManipulation
 
 __all__ = ["TASKS", "Batch", "Example", "Level", "Task", "get_task"]
 

@@ -1,0 +1,30 @@
+"""Imported before everything else: makes a process of the command line ready for libraries.
+
+Importing them takes seconds, and Python's answer to an interrupt meanwhile would be a traceback
+through their files.
+"""
+
+import os
+import signal
+import sys
+
+
+def _is_command() -> bool:
+    """Tells whether this process is the command line: `randpos` or `python -m randpos`."""
+    if sys.argv[:1] == ["-m"]:
+        return sys.orig_argv[sys.orig_argv.index("-m") + 1 :][:1] in (
+            ["randpos"],
+            ["randpos.cli.main"],
+        )
+    return os.path.basename("".join(sys.argv[:1])) == "randpos"
+
+
+if _is_command():
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # closed: or else a file of ours gets the number, and what libraries print
+            os.open(os.devnull, os.O_RDWR)
+    # Not where interrupts are ignored, as in the background of a script.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # until `randpos.cli.main.main` takes over

@@ -1,0 +1,280 @@
+"""An experiment: everything that decides the outcome of one run, typed, checked and hashable."""
+
+import dataclasses
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+from typing import Any
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Key, PyTree
+
+from randpos.catalog import Combination, get_combination
+from randpos.encodings import Encoding, Shape
+from randpos.errors import UserError, check_count, check_seed, quoted, unknown
+from randpos.nn.model import Architecture, Encoder
+from randpos.positions import Draw, Randomized, Reading, Scheme, check_maximum
+from randpos.tasks import get_task
+from randpos.tasks.base import Task
+from randpos.training.batch import total_length, vocabulary
+from randpos.training.lengths import Schedule
+
+LONGEST = 10**6
+"""The longest length that a model may be tested at: far beyond what attention can do."""
+LARGEST = 10**10
+"""Parameters of a model, numbers of a batch in training and tokens of one in testing: more than
+fits into any accelerator, and asking for them would take all memory long before it fails."""
+
+
+@dataclass(frozen=True)
+class PositionOptions:
+    """How randomized positions are drawn; without effect on ordinal positions."""
+
+    maximum: int = 2048
+    """L, the largest position."""
+    reading: Reading = "positions"
+    """What a randomized offset is: `positions` (the paper's text), `distances` or `released`."""
+    draw: Draw = "per_batch"
+    """Draw positions once `per_batch`, or anew `per_layer` as the released code does."""
+
+    def __post_init__(self) -> None:
+        Randomized(self.maximum, True, self.reading, self.draw)  # which checks them
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """At which lengths, and on how many examples, a trained model is tested."""
+
+    stride: int = 1
+    """Test every multiple of the stride up to M, and always 1, N, N+1 and M."""
+    batch: int = 500
+    """Examples per length; they share one draw of positions."""
+    seed: int = 0
+    """Seed of the test batches."""
+
+    def __post_init__(self) -> None:
+        for name in ("stride", "batch"):
+            check_count(f"evaluation.{name}", getattr(self, name))
+        check_seed("evaluation.seed", self.seed)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One run: a task, an encoding and a budget. The defaults are the paper's protocol."""
+
+    task: str = "reverse_string"
+    """A task's name (see `randpos tasks`), or `module:Class` for one of your own."""
+    encoding: str = "randomized-relative"
+    """An encoding with its position scheme (see `randpos encodings`)."""
+    steps: int = 2_000_000
+    """Training steps."""
+    batch: int = 128
+    """Examples per step."""
+    learning_rate: float = 3e-4
+    """Adam's constant learning rate; the paper takes the best of 1e-4, 3e-4 and 5e-4."""
+    clip: float = 1.0
+    """Largest global norm of a gradient."""
+    seed: int = 0
+    """Seed of the parameters, batches, positions and dropout."""
+    test_length: int = 500
+    """M, the longest length that the model is tested at."""
+    positions: PositionOptions = field(default_factory=PositionOptions)
+    model: Architecture = field(default_factory=Architecture)
+    lengths: Schedule = field(default_factory=Schedule)
+    evaluation: Evaluation = field(default_factory=Evaluation)
+
+    def __post_init__(self) -> None:
+        # A rate written as 1 is the rate 1.0, and the same run.
+        object.__setattr__(self, "learning_rate", float(self.learning_rate))
+        object.__setattr__(self, "clip", float(self.clip))
+        check_count("steps", self.steps)
+        check_count("batch", self.batch)
+        check_count("test_length", self.test_length, LONGEST)
+        for name in ("learning_rate", "clip"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise UserError(f"{name}={value} must be a positive number.")
+        check_seed("seed", self.seed)
+        if self.test_length < self.lengths.maximum:
+            raise UserError(
+                f"test_length={self.test_length} is shorter than the training length "
+                f"N={self.lengths.maximum}; pass --test-length {self.lengths.maximum} or more."
+            )
+        if isinstance(self.scheme, Randomized):
+            check_maximum(
+                self.positions.maximum,
+                self.longest,
+                f"{self.task} at length {self.test_length}",
+            )
+        self._check_size()
+
+    def _check_size(self) -> None:
+        """Refuses what no machine has the memory for; each size alone may be fine."""
+        model, batch = self.model, self.evaluation.batch
+        block = 4 * model.dim**2 + 2 * model.dim * model.hidden
+        positions = self._shape.positions
+        count = model.layers * block + _encoding_size(self.combination.encoding, self._shape)
+        if count > LARGEST:
+            raise UserError(
+                f"layers={model.layers}, dim={model.dim} and hidden={model.hidden}, with "
+                f"{positions} positions, make a model of {count:,} parameters; at most "
+                f"{LARGEST:,} can be trained."
+            )
+        seen = int(total_length(self.problem, self.lengths.maximum))
+        if self.batch * seen * model.dim > LARGEST:
+            raise UserError(
+                f"batch={self.batch} is too large for {seen} tokens and dim={model.dim}: "
+                f"at most {LARGEST:,} numbers can be trained on at a time."
+            )
+        if batch * self.longest > LARGEST:
+            raise UserError(
+                f"evaluation.batch={batch} is too large for {self.longest} tokens: "
+                f"at most {LARGEST:,} can be tested on at a time."
+            )
+
+    @cached_property
+    def problem(self) -> Task:
+        """The task itself."""
+        return get_task(self.task)
+
+    @cached_property
+    def combination(self) -> Combination:
+        """The encoding with its scheme of positions."""
+        return get_combination(self.encoding)
+
+    @cached_property
+    def scheme(self) -> Scheme:
+        """How positions are drawn."""
+        options = self.positions
+        return self.combination.scheme(
+            maximum=options.maximum, reading=options.reading, per=options.draw
+        )
+
+    @property
+    def longest(self) -> int:
+        """The number of tokens of the longest sequence that is ever evaluated."""
+        return int(total_length(self.problem, self.test_length))
+
+    @property
+    def _shape(self) -> Shape:
+        return self.model.shape(self.scheme.largest or self.longest)
+
+    def build(self, key: Key[Array, ""]) -> Encoder:
+        """Makes the untrained model."""
+        to_encoding, to_model = jax.random.split(key)
+        encoding = self.combination.encoding(self._shape, key=to_encoding)
+        task = self.problem
+        return Encoder(vocabulary(task), task.classes, encoding, self.model, key=to_model)
+
+    def skeleton(self) -> tuple[PyTree, Encoder]:
+        """Returns the shapes of the parameters, and the model without them."""
+        model = eqx.filter_eval_shape(self.build, jax.random.key(0))
+        return eqx.partition(model, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the experiment as plain data, for JSON."""
+        # Not dataclasses.asdict, which copies deeply: sweeps ask this of thousands.
+        return {
+            name: {part: getattr(value, part) for part in _names(type(value))}
+            if dataclasses.is_dataclass(value)
+            else value
+            for name, value in ((name, getattr(self, name)) for name in _names(Experiment))
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "Experiment":
+        """Reads what `to_dict` wrote; a field of the wrong type or name is a `UserError`."""
+        return _read(cls, data, "experiment")
+
+    @cached_property
+    def digest(self) -> str:
+        """Names the run: a hash of everything that decides its training.
+
+        How densely it is evaluated does not: the same model may be tested in many ways.
+        """
+        data = self.to_dict()
+        del data["evaluation"]
+        data["encoding"] = self.combination.name
+        text = json.dumps(data, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def flat(data: Any, prefix: str = "") -> dict[str, Any]:
+    """Names the leaves of nested tables with dots; what is no table has none.
+
+    >>> flat({"steps": 1, "positions": {"maximum": 2048}})
+    {'steps': 1, 'positions.maximum': 2048}
+    """
+    found: dict[str, Any] = {}
+    for name, value in data.items() if isinstance(data, dict) else ():
+        path = f"{prefix}{name}"
+        found |= flat(value, f"{path}.") if isinstance(value, dict) else {path: value}
+    return found
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(kind))
+
+
+@lru_cache(maxsize=256)
+def _encoding_size(encoding: type[Encoding], shape: Shape) -> int:
+    """Counts an encoding's parameters without computing; an impossible one is refused at once."""
+    built = eqx.filter_eval_shape(encoding, shape, key=jax.random.key(0))
+    leaves = [leaf for leaf in jax.tree.leaves(built) if isinstance(leaf, jax.ShapeDtypeStruct)]
+    return sum(math.prod(leaf.shape) for leaf in leaves)
+
+
+def _read(kind: type, data: Any, where: str) -> Any:
+    """Builds a dataclass from plain data, checking names and types on the way."""
+    if not isinstance(data, dict):
+        raise UserError(f"{where} must be a table of fields, not {quoted(data)}.")
+    fields = {f.name: f for f in dataclasses.fields(kind)}
+    if extra := sorted(set(map(str, data)) - set(fields)):
+        raise UserError(f"{where} has no field {quoted(extra[0])}; it has: {', '.join(fields)}.")
+    values = {}
+    for name, value in data.items():
+        default = fields[name].default
+        if default is dataclasses.MISSING:
+            values[name] = _read(fields[name].default_factory, value, f"{where}.{name}")  # type: ignore
+            continue
+        if isinstance(default, float) and type(value) is int and abs(value) < 2**64:
+            value = float(value)
+        if type(value) is not type(default):
+            kind_name = type(default).__name__
+            raise UserError(f"{where}.{name}={quoted(value)} must be of type {kind_name}.")
+        values[name] = value
+    return kind(**values) if kind is Experiment else _part(kind, tuple(values.items()))
+
+
+@lru_cache(maxsize=256)
+def _part(kind: type, values: tuple[tuple[str, Any], ...]) -> Any:
+    """Builds a part of an experiment; thousands of runs share a few of them."""
+    return kind(**dict(values))
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "smoke": {
+        "steps": 20,
+        "batch": 16,
+        "test_length": 60,
+        "evaluation": Evaluation(stride=20, batch=16),
+    },
+    "laptop": {
+        "steps": 5_000,
+        "test_length": 200,
+        "evaluation": Evaluation(stride=10, batch=128),
+    },
+    "paper": {},
+}
+"""Budgets by name: seconds, some minutes on two cores, and the paper's own."""
+
+
+def preset(name: str) -> Experiment:
+    """Returns the experiment with the paper's settings and the budget called `name`."""
+    if name not in PRESETS:
+        raise unknown("preset", name, PRESETS)
+    return Experiment(**PRESETS[name])

@@ -1,0 +1,1 @@
+"""The Transformer: model, attention, layers and dropout."""

@@ -1,0 +1,336 @@
+"""The encoder-only, post-norm Transformer of the paper (appendix A).
+
+It calls the interface of an encoding and never asks which encoding it is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from randpos.encodings import Encoding, Shape
+from randpos.encodings.base import Mask, View
+from randpos.errors import UserError, check_count
+from randpos.nn.dropout import dropout
+from randpos.nn.layers import LayerNorm, Linear, truncated_normal
+from randpos.positions import Length, Positions
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The sizes of the Transformer; the defaults are the paper's."""
+
+    layers: int = 5
+    """Number of blocks."""
+    heads: int = 8
+    """Attention heads per block."""
+    dim: int = 64
+    """Width of the model, d_model."""
+    hidden: int = 256
+    """Width of the feed-forward layers."""
+    dropout: float = 0.1
+    """Probability of dropping an activation in training."""
+    causal: bool = False
+    """Attend only to tokens at or before the query."""
+
+    def __post_init__(self) -> None:
+        check_count("layers", self.layers, 1000)
+        for name in ("heads", "dim", "hidden"):
+            check_count(name, getattr(self, name), 10**6)
+        if self.dim % self.heads:
+            raise UserError(
+                f"heads={self.heads} does not divide dim={self.dim}; "
+                f"pass a dim that is a multiple of {self.heads}."
+            )
+        if not 0.0 <= self.dropout < 1.0:
+            raise UserError(f"dropout={self.dropout} must lie in [0, 1).")
+
+    def shape(self, positions: int) -> Shape:
+        """Returns what an encoding must know to fit this model."""
+        return Shape(self.layers, self.heads, self.dim, positions)
+
+
+class Trace(NamedTuple):
+    """What happened inside a call, layer by layer, for analysis."""
+
+    embeddings: Float[Array, "batch time dim"]
+    activations: tuple[Float[Array, "batch time dim"], ...]
+    attention: tuple[Float[Array, "batch head time time"], ...]
+    logits: Float[Array, "batch time classes"]
+
+
+class Block(eqx.Module):
+    """Attention and feed-forward, each with dropout, a residual connection and a LayerNorm."""
+
+    query: Linear
+    key: Linear
+    value: Linear
+    output: Linear
+    attention_norm: LayerNorm
+    expand: Linear
+    contract: Linear
+    feed_forward_norm: LayerNorm
+    architecture: Architecture = eqx.field(static=True)
+
+    def __init__(self, architecture: Architecture, *, key: Key[Array, ""]) -> None:
+        dim, hidden = architecture.dim, architecture.hidden
+        keys = jax.random.split(key, 6)
+        self.query, self.key, self.value, self.output = (
+            Linear(dim, dim, bias=False, key=k) for k in keys[:4]
+        )
+        self.attention_norm = LayerNorm(dim)
+        self.expand = Linear(dim, hidden, bias=True, key=keys[4])
+        self.contract = Linear(hidden, dim, bias=True, key=keys[5])
+        self.feed_forward_norm = LayerNorm(dim)
+        self.architecture = architecture
+
+    def heads(
+        self, queries: Float[Array, "batch query dim"], context: Float[Array, "batch time dim"]
+    ) -> tuple[Float[Array, "batch head _ head_dim"], ...]:
+        """Returns q, k and v, split into heads."""
+        return tuple(
+            jnp.swapaxes(y.reshape(*y.shape[:2], self.architecture.heads, -1), 1, 2)
+            for y in (self.query(queries), self.key(context), self.value(context))
+        )
+
+    def finish(
+        self,
+        x: Float[Array, "batch query dim"],
+        attended: Float[Array, "batch head query head_dim"],
+        keys: tuple[Key[Array, ""], Key[Array, ""]] | None = None,
+        first: Length = 0,
+    ) -> Float[Array, "batch query dim"]:
+        """Joins the heads and does all that follows the attention; `keys` are for dropout."""
+        rate = self.architecture.dropout
+        to_attention, to_feed_forward = keys or (None, None)
+        joined = self.output(jnp.swapaxes(attended, 1, 2).reshape(x.shape))
+        x = self.attention_norm(x + dropout(joined, rate, to_attention, first))
+        fed = self.contract(jax.nn.relu(self.expand(x)))
+        return self.feed_forward_norm(x + dropout(fed, rate, to_feed_forward, first))
+
+
+def _inside(outputs: tuple[Length, int] | None, time: int) -> tuple[Length, int] | None:
+    """Keeps selected tokens inside the sequence: a slice beyond it would move without a word."""
+    if outputs is None:
+        return None
+    start, size = outputs
+    if isinstance(start, int) and not 0 <= start <= time - size:
+        raise UserError(f"outputs={outputs} reach beyond the {time} tokens of the sequence.")
+    return jnp.clip(start, 0, time - size), size
+
+
+class Encoder(eqx.Module):
+    """Token embedding, an encoding, blocks and an output head.
+
+    Args:
+        vocabulary: Number of different tokens, the reserved ones included.
+        classes: Number of output classes.
+        encoding: The encoding, built for `architecture.shape(largest position)`.
+        architecture: The sizes; by default the paper's.
+        key: Source of the parameters.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from randpos import Architecture, Encoder, Randomized, get_encoding
+        >>> key, sizes = jax.random.key(0), Architecture()
+        >>> rope = get_encoding("rope")(sizes.shape(2048), key=key)
+        >>> model = Encoder(vocabulary=4, classes=2, encoding=rope, architecture=sizes, key=key)
+        >>> positions = Randomized(maximum=2048).draw(key, 10, 10)
+        >>> model(jnp.zeros((3, 10), int), positions).shape
+        (3, 10, 2)
+    """
+
+    embedding: Float[Array, "vocabulary dim"]
+    encoding: Encoding
+    blocks: tuple[Block, ...]
+    head: Linear
+    architecture: Architecture = eqx.field(static=True)
+
+    def __init__(
+        self,
+        vocabulary: int,
+        classes: int,
+        encoding: Encoding,
+        architecture: Architecture | None = None,
+        *,
+        key: Key[Array, ""],
+    ) -> None:
+        self.architecture = architecture = architecture or Architecture()
+        if encoding.shape != architecture.shape(encoding.shape.positions):
+            raise UserError(
+                f"the encoding was built for {encoding.shape}, which does not fit {architecture}; "
+                "build it for architecture.shape(positions)."
+            )
+        to_embedding, to_head, *to_blocks = jax.random.split(key, 2 + architecture.layers)
+        self.embedding = truncated_normal(to_embedding, (vocabulary, architecture.dim), 0.02)
+        self.encoding = encoding
+        # All blocks at once: drawing them one by one takes ten times as long to compile.
+        stacked = eqx.filter_vmap(lambda k: Block(architecture, key=k))(jnp.stack(to_blocks))
+        self.blocks = tuple(
+            jax.tree.map(lambda x, i=i: x[i], stacked) for i in range(architecture.layers)
+        )
+        self.head = Linear(architecture.dim, classes, bias=True, key=to_head)
+
+    def __call__(
+        self,
+        tokens: Int[Array, "batch time"],
+        positions: Positions | Sequence[Positions],
+        *,
+        mask: Bool[Array, "#batch time"] | None = None,
+        outputs: tuple[Length, int] | None = None,
+        key: Key[Array, ""] | None = None,
+        pieces: int = 1,
+    ) -> Float[Array, "batch output classes"]:
+        """Returns the logits of all tokens, or of those that `outputs` selects.
+
+        Args:
+            tokens: Token numbers.
+            positions: Where they stand; a sequence gives every layer its own.
+            mask: Which tokens are real; by default all. The others are never attended to.
+            outputs: The first token (it may be traced) and the number of tokens whose logits are
+                wanted. The last block then works on those tokens only.
+            key: Source of dropout; without one, as in evaluation, there is none.
+            pieces: In how many equal pieces each block computes the batch, to bound the memory;
+                the mask must then be the same for all sequences.
+        """
+        if len(tokens) % pieces or (pieces > 1 and mask is not None and len(mask) > 1):
+            raise UserError(
+                f"a batch of {len(tokens)} cannot be computed in pieces={pieces}: pieces must "
+                "divide it, and the mask must be shared by all sequences."
+            )
+        outputs = _inside(outputs, tokens.shape[1])
+        if pieces == 1:
+            views = self.view(positions, mask=mask, outputs=outputs)
+            return self.logits(tokens, positions, views, outputs=outputs, key=key)
+        keys = self._dropout_keys(key)
+        x = self._embed(tokens, positions, keys[-1])
+        for layer in range(self.architecture.layers):
+            # Positions are made to depend on the layer before, by adding a zero that XLA cannot
+            # foresee. Otherwise it prepares what all layers see ahead of the first, and for
+            # relative at T = 1500 that is 0.5 GiB each.
+            zero = jnp.nan_to_num(jnp.minimum(jnp.abs(x[0, 0, 0]), 0.0)).astype(jnp.int32)
+            tied = jax.tree.map(lambda index, zero=zero: index + zero, positions)
+            view = self.view(tied, mask=mask, outputs=outputs)[layer]
+            size = len(x) // pieces
+            cut = x.reshape(pieces, size, *x.shape[1:]), size * jnp.arange(pieces)
+            apply = partial(self._apply, layer, view, outputs, keys[layer])
+            x = jax.lax.map(lambda piece, apply=apply: apply(*piece), cut)
+            x = x.reshape(-1, *x.shape[2:])
+        return self.head(x)
+
+    def view(
+        self,
+        positions: Positions | Sequence[Positions],
+        *,
+        mask: Bool[Array, "#batch time"] | None = None,
+        outputs: tuple[Length, int] | None = None,
+    ) -> tuple[View, ...]:
+        """Prepares what each layer sees of the positions: all that no token enters.
+
+        A batch that is computed in pieces needs it only once.
+        """
+        layers = self.architecture.layers
+        per_layer = [positions] * layers if isinstance(positions, Positions) else list(positions)
+        if len(per_layer) != layers:
+            raise UserError(f"{len(per_layer)} draws of positions do not fit {layers} layers.")
+        first: list[Length] = [0] * layers
+        outputs = _inside(outputs, len(per_layer[-1].key))
+        if outputs is not None:
+            per_layer[-1], first[-1] = per_layer[-1].rows(*outputs), outputs[0]
+        views: list[View] = []
+        for layer, where in enumerate(per_layer):
+            if layer and where is per_layer[layer - 1]:
+                shared, allowed = views[-1].shared, views[-1].mask
+            else:
+                allowed = self._allowed(where, mask, first[layer])
+                shared = self.encoding.share(where, allowed)
+            views.append(View(shared, self.encoding.table(shared, layer), allowed))
+        return tuple(views)
+
+    def logits(
+        self,
+        tokens: Int[Array, "batch time"],
+        positions: Positions | Sequence[Positions],
+        views: tuple[View, ...],
+        *,
+        outputs: tuple[Length, int] | None = None,
+        key: Key[Array, ""] | None = None,
+        first: Length = 0,
+    ) -> Float[Array, "batch output classes"]:
+        """Finishes a call from prepared views; `first` numbers the first example for dropout."""
+        outputs = _inside(outputs, tokens.shape[1])
+        keys = self._dropout_keys(key)
+        x = self._embed(tokens, positions, keys[-1], first)
+        for layer, view in enumerate(views):
+            x = self._apply(layer, view, outputs, keys[layer], x, first)
+        return self.head(x)
+
+    def trace(
+        self,
+        tokens: Int[Array, "batch time"],
+        positions: Positions | Sequence[Positions],
+        *,
+        mask: Bool[Array, "#batch time"] | None = None,
+    ) -> Trace:
+        """Computes what a call without dropout does, and keeps everything on the way."""
+        embeddings = x = self._embed(tokens, positions, None)
+        activations, attention = [], []
+        for layer, view in enumerate(self.view(positions, mask=mask)):
+            q, k, v = self.blocks[layer].heads(x, x)
+            attention.append(self.encoding.weights(x, q, k, view, layer))
+            x = self.blocks[layer].finish(x, attention[-1] @ v)
+            activations.append(x)
+        return Trace(embeddings, tuple(activations), tuple(attention), self.head(x))
+
+    def _apply(
+        self,
+        layer: int,
+        view: View,
+        outputs: tuple[Length, int] | None,
+        keys: tuple[Key[Array, ""], Key[Array, ""]] | None,
+        x: Float[Array, "batch time dim"],
+        first: Length,
+    ) -> Float[Array, "batch query dim"]:
+        """Applies a block; the last one to the tokens that `outputs` selects."""
+        context = x
+        if outputs is not None and layer == self.architecture.layers - 1:
+            x = jax.lax.dynamic_slice_in_dim(x, *outputs, axis=1)
+        q, k, v = self.blocks[layer].heads(x, context)
+        attended = self.encoding.attend(x, q, k, v, view, layer)
+        return self.blocks[layer].finish(x, attended, keys, first)
+
+    def _dropout_keys(self, key: Key[Array, ""] | None) -> list[Any]:
+        """Returns a pair of keys per block and one for the embeddings, or Nones."""
+        layers = self.architecture.layers
+        if key is None:
+            return [None] * (layers + 1)
+        *keys, to_embedding = jax.random.split(key, 2 * layers + 1)
+        return [*zip(keys[::2], keys[1::2], strict=True), to_embedding]
+
+    def _embed(
+        self,
+        tokens: Int[Array, "batch time"],
+        positions: Positions | Sequence[Positions],
+        key: Key[Array, ""] | None,
+        first: Length = 0,
+    ) -> Float[Array, "batch time dim"]:
+        where = positions if isinstance(positions, Positions) else positions[0]
+        x = self.embedding[tokens] * self.architecture.dim**0.5
+        x = self.encoding.embed(x, where)
+        rate = self.architecture.dropout if self.encoding.additive else 0.0
+        return dropout(x, rate, key, first)
+
+    def _allowed(
+        self, positions: Positions, mask: Bool[Array, "#batch time"] | None, start: Length
+    ) -> Mask:
+        """Says which keys each query, counted from `start`, may attend to."""
+        queries, keys = positions.offsets.shape
+        allowed = jnp.ones((1, 1, 1, keys), bool) if mask is None else mask[:, None, None, :]
+        if self.architecture.causal:
+            allowed = allowed & (start + jnp.arange(queries)[:, None] >= jnp.arange(keys))
+        return allowed

@@ -1,0 +1,104 @@
+"""Accuracy over training time: short sequences with randomized positions against long ones."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from randpos.paper.published import claim
+from randpos.results.efficiency import (
+    THRESHOLD,
+    Contender,
+    Efficiency,
+    compare_efficiency,
+    time_to,
+)
+from randpos.results.figures.palette import look, task_title
+from randpos.results.figures.style import caption, line_style, percent, styled
+from randpos.store.tables import Records
+
+
+def efficiency_of_store(records: Records) -> Figure:
+    """Draws the figure of a store's runs on missing_duplicate."""
+    return efficiency(compare_efficiency(records))
+
+
+@styled
+def efficiency(found: Efficiency) -> Figure:
+    """Draws accuracy over training time on a logarithmic axis, for both ways to train."""
+    figure = Figure(figsize=(5.6, 3.9), layout="constrained")
+    axes = figure.subplots()
+    axes.set_xscale("log")
+    axes.axhline(THRESHOLD, color="black", linestyle=":", linewidth=0.8, gid="threshold")
+    shown = np.concatenate(
+        [c for one in (found.short, found.long) for c in (one.training, one.test)]
+    )
+    axes.set_ylim(min(0.4, shown[:, 1].min() - 0.05), 1.03)
+    for one in (found.long, found.short):
+        _draw(axes, one)
+    axes.yaxis.set_major_formatter(percent)
+    axes.set_xlabel("Training time (seconds)")
+    axes.set_ylabel("Accuracy (%)")
+    axes.set_title(task_title(found.task), loc="left")
+    figure.legend(loc="outside upper center", ncols=2, handlelength=2.6)
+    caption(figure, _remarks(found))
+    return figure
+
+
+def _draw(axes: Axes, one: Contender) -> None:
+    style, name = line_style(one.encoding), one.encoding
+    label = f"{style.pop('label')}, N = {one.training_length}"
+    thin = {"color": style["color"], "linestyle": style["linestyle"], "linewidth": 0.8}
+    axes.plot(
+        *one.training.T, **thin, alpha=0.7, gid=f"{name} training", label=f"{label}: training"
+    )
+    style["markersize"] = 5.5
+    axes.plot(*one.test.T, **style, gid=f"{name} test", label=f"{label}: test", zorder=3)
+    when = time_to(one.test)
+    if when is not None:
+        axes.vlines(when, axes.get_ylim()[0], THRESHOLD, color=style["color"], linewidth=0.7)
+        text, low = f"{_duration(when)} ", axes.get_xaxis_transform()
+        axes.annotate(
+            text, (when, 0.03), color=style["color"], ha="right", fontsize=7, xycoords=low
+        )
+
+
+def _remarks(found: Efficiency) -> str:
+    short, long = found.short, found.long
+    first, last = found.lengths
+    ratio = found.time_ratio
+    if ratio is None:
+        reached = " ".join(_unknown(one) for one in (short, long) if time_to(one.test) is None)
+    else:
+        reached = (
+            f"Above {THRESHOLD:.0%} of test accuracy {ratio:.3g} times as soon "
+            f"(interpolated); paper: {claim('speedup')}."
+        )
+    return (
+        f"Test: mean accuracy over lengths {first} to {last}, one point per budget of training. "
+        f"Training: accuracy on the training batches, of lengths up to N.\n"
+        f"{reached}\n"
+        f"{short.steps_per_second:.3g} against {long.steps_per_second:.3g} steps/s: "
+        f"{found.speed_ratio:.3g} times as fast. Paper, on a V100: "
+        f"{claim('steps_per_second_short')} against {claim('steps_per_second_long')}.\n"
+        f"Budget: {short.steps:,} and {long.steps:,} steps; best run each."
+    )
+
+
+def _unknown(one: Contender) -> str:
+    """Says why nobody knows when the threshold was crossed."""
+    name = f"{look(one.encoding).label} with N = {one.training_length}"
+    if (one.test[:, 1] > THRESHOLD).any():
+        return f"{name} was above {THRESHOLD:.0%} already when first tested: train fewer steps too."
+    return f"{name} did not reach {THRESHOLD:.0%} of test accuracy."
+
+
+def _duration(seconds: float) -> str:
+    """Writes a time in the unit that suits it.
+
+    >>> _duration(90), _duration(7200)
+    ('1.5 min', '2 h')
+    """
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.2g} {unit}"
+    return f"{seconds:.2g} s"

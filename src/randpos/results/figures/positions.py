@@ -1,0 +1,88 @@
+"""The score over the maximum position L: how little its value matters (appendix B.1)."""
+
+import math
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from randpos.errors import UserError
+from randpos.paper.looks import task_order
+from randpos.results.figures.budgets import budget_line
+from randpos.results.figures.palette import look, task_title
+from randpos.results.figures.style import (
+    WIDTH,
+    caption,
+    chance_line,
+    hide_unused,
+    line_style,
+    percent,
+    sample_chance,
+    styled,
+)
+from randpos.results.selection import best_runs, budgets, comparable, rivals, scores, tested
+from randpos.store.tables import Records
+from randpos.tasks import TASKS
+
+REMEDY = "run randpos reproduce max-position first"
+
+
+@styled
+def max_position(records: Records, encoding: str = "randomized-relative") -> Figure:
+    """Draws the best score over L, with a dot for every run, for each task that has several L."""
+    runs = records.runs.filter(encoding=encoding, reading="positions", draw="per_batch")
+    scored = scores(records, runs)
+    # Before the choice of a budget: the largest may have one value of L only.
+    scored = rivals(scored.with_columns(budgets(scored)), ["maximum"], ["task", "budget"])
+    chosen = comparable(scored, drawn_alike=False)
+    if chosen.is_empty():
+        raise UserError(
+            f"No task has trained and tested runs of {encoding} with several values of L; {REMEDY}."
+        )
+    order = task_order(set(chosen["task"]))
+    columns = min(3, len(order))
+    rows = math.ceil(len(order) / columns)
+    wide = {1: 4.2, 2: 6.2}.get(columns, WIDTH)
+    figure = Figure(figsize=(wide, 2.2 * rows + 0.9), layout="constrained")
+    panels: list[Axes] = list(figure.subplots(rows, columns, squeeze=False, sharey=True).flat)
+    hide_unused(panels, len(order))
+    for number, (axes, task) in enumerate(zip(panels, order, strict=False)):
+        _panel(axes, task, encoding, chosen.filter(task=task))
+        # Next to others there is no room for a long title.
+        between = ", " if len(order) == 1 else "\n"
+        axes.set_title(f"{task_title(task)}{between}{look(encoding).label}")
+        axes.set_ylabel("Score (%)" if number % columns == 0 else "")
+    if any(task in TASKS for task in order):
+        figure.legend(handles=[sample_chance()], loc="outside upper right")
+    points = records.accuracies.filter(pl.col("run").is_in(chosen["run"].implode()))
+    points = tested(records._replace(accuracies=points))
+    remark = "Score: mean accuracy over lengths N+1 to M. Line: the best run; dots: every run."
+    caption(figure, f"{remark}\n{budget_line(chosen, points)}")
+    return figure
+
+
+def _panel(axes: Axes, task: str, encoding: str, runs: pl.DataFrame) -> None:
+    best = best_runs(runs, ["maximum"]).sort("maximum")
+    style = line_style(encoding)
+    style["markersize"] = 5.0
+    x = best["maximum"].to_numpy()
+    chance_line(axes, task)
+    axes.plot(
+        runs["maximum"].to_numpy(),
+        runs["score"].to_numpy(),
+        gid="runs",
+        linestyle="",
+        marker="o",
+        markersize=2.6,
+        color=style["color"],
+        alpha=0.35,
+        markeredgewidth=0,
+    )
+    axes.plot(x, best["score"].to_numpy(), **style, gid="best")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(x, [f"{value:,}" for value in x])
+    axes.minorticks_off()
+    axes.margins(x=0.08)
+    axes.set_ylim(0, 1.04)
+    axes.yaxis.set_major_formatter(percent)
+    axes.set_xlabel("Maximum position L")

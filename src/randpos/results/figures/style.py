@@ -1,0 +1,154 @@
+"""What all figures share: fonts, lines, captions, and files that are the same every time."""
+
+import contextlib
+import functools
+import io
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ParamSpec
+
+import matplotlib
+import matplotlib.style
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from randpos.results.figures.palette import NOTE, look
+from randpos.store.files import write_atomic
+from randpos.tasks import TASKS
+
+SETTINGS: Any = {
+    "font.family": "DejaVu Sans",  # comes with Matplotlib, so it is the same everywhere
+    "mathtext.fontset": "dejavusans",
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 3.6,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,  # letters stay letters, as publishers ask
+    "svg.hashsalt": "randpos",
+}
+
+FORMATS: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
+}
+"""File types, and the notes to leave out of them: they would differ from day to day."""
+
+WIDTH = 7.0
+"""Inches: the text width of the paper's two columns and a bit."""
+
+CHANCE: Any = {"color": "black", "linestyle": ":", "linewidth": 0.8}
+
+Arguments = ParamSpec("Arguments")
+
+
+@contextlib.contextmanager
+def _styled() -> Iterator[None]:
+    with matplotlib.style.context("default"), matplotlib.rc_context(SETTINGS):
+        yield
+
+
+def styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
+    """Draws in the common style, whatever the user has set elsewhere."""
+
+    @functools.wraps(draw)
+    def drawn(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Figure:
+        with _styled():
+            return draw(*args, **kwargs)
+
+    return drawn
+
+
+def save(figure: Figure, stem: Path) -> list[Path]:
+    """Writes a figure as PNG, SVG and PDF, each atomically and with the same bytes every time.
+
+    Args:
+        figure: What one of the functions of this package returned.
+        stem: The path without an ending: `figures/curves` gives `figures/curves.png` and so on.
+
+    Returns:
+        The files.
+    """
+    paths = []
+    for kind, metadata in FORMATS.items():
+        buffer, path = io.BytesIO(), stem.parent / f"{stem.name}.{kind}"
+        with _styled():
+            figure.savefig(buffer, format=kind, metadata=metadata, dpi=200)
+        write_atomic(path, buffer.getvalue())
+        paths.append(path)
+    return paths
+
+
+def caption(figure: Figure, text: str, *, size: float = 6.8) -> None:
+    """Writes remarks under a figure; the layout makes room for them."""
+    # About the number of letters of this size that fit the width.
+    wide = int(figure.get_figwidth() * 72 / (0.55 * size))
+    wrapped = "\n".join(line for part in text.split("\n") for line in textwrap.wrap(part, wide))
+    figure.supxlabel(
+        wrapped,
+        x=0.01,
+        ha="left",
+        fontsize=size,
+        color=NOTE,
+        linespacing=1.35,
+        multialignment="left",
+    )
+
+
+def line_style(name: str) -> dict[str, Any]:
+    """Returns the keywords with which a line of this encoding is drawn."""
+    label, color, marker, line, filled = look(name)
+    return {
+        "label": label,
+        "color": color,
+        "linestyle": line,
+        "marker": marker,
+        "markerfacecolor": color if filled else "white",
+        "markeredgewidth": 0.9,
+    }
+
+
+def sample_line(name: str) -> Line2D:
+    """Returns what stands for an encoding in a legend."""
+    return Line2D([], [], **line_style(name))
+
+
+def hide_unused(panels: list[Axes], used: int) -> None:
+    """Removes the panels of a grid that have nothing to show."""
+    for axes in panels[used:]:
+        axes.remove()
+
+
+def chance_line(axes: Axes, task: str) -> None:
+    """Marks the accuracy of guessing, where it is known."""
+    if task in TASKS:
+        level = TASKS[task].chance
+        axes.axhline(level, **CHANCE, gid="chance")
+
+
+def sample_chance() -> Line2D:
+    """Returns what stands for the accuracy of guessing in a legend."""
+    return Line2D([], [], **CHANCE, label="Chance")
+
+
+def percent(value: float, _: object = None) -> str:
+    """Writes a share as a percentage, for axes.
+
+    >>> percent(0.5)
+    '50'
+    """
+    return f"{100 * value:.0f}"

@@ -1,0 +1,61 @@
+"""Where the heads look: the largest of a layer's attention matrices (appendix B.3)."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from randpos.nn.model import Trace
+from randpos.results.inspect.models import Trained, observe
+
+Matrix = Float[np.ndarray, "time time"]
+
+
+class Attention(NamedTuple):
+    """The attention of every layer on one sequence, maximized over the heads."""
+
+    task: str
+    encoding: str
+    length: int
+    seen: int
+    """N, the longest length of training."""
+    first: int
+    """The row and column of the first placeholder, where the answer begins."""
+    accuracy: float
+    """Share of this sequence's counted output tokens that were right."""
+    layers: tuple[Matrix, ...]
+    """Row: who looks. Column: at whom."""
+
+
+def over_heads(trace: Trace) -> tuple[Float[Array, "batch time time"], ...]:
+    """Returns for each layer the maximum of the heads' attention weights."""
+    return tuple(jnp.max(weights, axis=1) for weights in trace.attention)
+
+
+def look_at_attention(trained: Trained, length: int, *, seed: int = 0) -> Attention:
+    """Returns where a model looks on one new sequence of the given length."""
+    kept, seen = observe(trained, length, 1, seed, over_heads)
+    return Attention(
+        trained.experiment.task,
+        trained.experiment.combination.name,
+        length,
+        trained.experiment.lengths.maximum,
+        seen.first,
+        seen.accuracy,
+        tuple(np.asarray(x[0], np.float64) for x in kept),
+    )
+
+
+def on_antidiagonal(matrix: Matrix, first: int) -> float:
+    """Returns how many of the answering rows look most at their mirror image in the input.
+
+    That is what reversing needs: the answer to the last input token is the first. Chance is one in
+    as many as there are tokens. One arm of the paper's X is this anti-diagonal.
+
+    Args:
+        matrix: Attention on a sequence of reverse_string.
+        first: The row of the first placeholder.
+    """
+    rows = np.arange(first, len(matrix))
+    return float(np.mean(matrix[rows].argmax(axis=1) == len(matrix) - 1 - rows))

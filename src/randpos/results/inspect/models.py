@@ -1,0 +1,124 @@
+"""Trained models out of a store, and what a batch does inside of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import polars as pl
+from jaxtyping import Array, Float, Key
+
+from randpos.errors import UserError
+from randpos.experiment import Experiment
+from randpos.nn.model import Encoder, Trace
+from randpos.results.selection import best_runs, comparable, scores
+from randpos.run import Run
+from randpos.store.folder import RunFolder
+from randpos.store.tables import Records
+from randpos.training.batch import assemble
+
+Kept = TypeVar("Kept")
+LONG = 150
+"""The length beyond training at which the paper looks into its models."""
+
+
+class Trained(NamedTuple):
+    """A trained model, and what it was trained on."""
+
+    experiment: Experiment
+    model: Encoder
+
+
+def best_trained(
+    records: Records, store: Path, task: str, encodings: tuple[str, ...], remedy: str
+) -> list[Trained]:
+    """Loads the run of each encoding that scores best on a task, all of one budget.
+
+    Args:
+        records: What the store holds.
+        store: The store itself, where the parameters are.
+        task: A task's name.
+        encodings: Names of combinations.
+        remedy: The command that trains what is missing, for the message.
+    """
+    named = (pl.col("task") == task) & pl.col("encoding").is_in(encodings)
+    scored = comparable(scores(records, records.runs.filter(named)))
+    found = {row["encoding"]: row["run"] for row in best_runs(scored, ["encoding"]).to_dicts()}
+    models = []
+    for encoding in encodings:
+        if encoding not in found:
+            raise UserError(
+                f"{store} holds no trained and tested run of {encoding} on {task}; "
+                f"run {remedy} first."
+            )
+        run = Run((RunFolder(store / found[encoding]),))
+        if not run.folders[0].parameters.is_file():
+            raise UserError(
+                f"{store} holds the results of run {found[encoding]} ({encoding} on {task}) but "
+                f"not its parameters; run {remedy} to train it here."
+            )
+        models.append(Trained(run.experiment(), run.model()))
+    return models
+
+
+def usual_lengths(experiment: Experiment) -> tuple[int, int]:
+    """Returns N, and the length beyond it to look at: 150, or M if that is shorter."""
+    return experiment.lengths.maximum, min(LONG, experiment.test_length)
+
+
+class Observed(NamedTuple):
+    """What one batch did inside a model."""
+
+    first: int
+    """The place of the first placeholder, where the answer begins."""
+    answers: int
+    """The number of placeholders, which end the sequence."""
+    accuracy: float
+    """Share of the counted output tokens that were right."""
+
+
+def observe(
+    trained: Trained, length: int, sequences: int, seed: int, keep: Callable[[Trace], Kept]
+) -> tuple[Kept, Observed]:
+    """Runs a new batch of one length through a model, as evaluation does, and keeps some of it.
+
+    Args:
+        trained: The model and its experiment.
+        length: The length n of the sequences.
+        sequences: How many of them; they share one draw of positions.
+        seed: Source of the sequences and the positions.
+        keep: Selects from the trace, so that the rest of it need not fit in memory.
+    """
+    experiment, model = trained
+    if not 1 <= length <= experiment.test_length:
+        raise UserError(
+            f"length={length} must lie between 1 and M={experiment.test_length}, "
+            "the test length that the run was made for."
+        )
+    task = experiment.problem
+    kept, right = _run(experiment, model, jax.random.key(seed), length, sequences, keep)
+    first, answers = task.input_length(length), task.output_length(length)
+    return kept, Observed(int(first), int(answers), float(right))
+
+
+@eqx.filter_jit
+def _run(
+    experiment: Experiment,
+    model: Encoder,
+    key: Key[Array, ""],
+    length: int,
+    sequences: int,
+    keep: Callable[[Trace], Kept],
+) -> tuple[Kept, Float[Array, ""]]:
+    """Returns what is kept and the accuracy; one program, which leaves out all that is not kept."""
+    task, layers = experiment.problem, experiment.model.layers
+    to_batch, to_positions = jax.random.split(key)
+    batch = task.sample(to_batch, length, sequences, length)
+    tokens, mask, time, (first, answers) = assemble(task, batch, length)
+    where = experiment.scheme.draws(to_positions, time, tokens.shape[1], layers)
+    trace = model.trace(tokens, where, mask=mask)
+    said = jax.lax.dynamic_slice_in_dim(trace.logits, first, answers, axis=1)
+    right = (jnp.argmax(said, axis=-1) == batch.outputs) & batch.counted
+    return keep(trace), jnp.sum(right) / jnp.sum(batch.counted)

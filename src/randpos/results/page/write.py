@@ -1,0 +1,114 @@
+"""The report page: one HTML file that holds everything it shows, and asks no network for more."""
+
+import base64
+import hashlib
+import html
+import json
+import zlib
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from randpos.results.page.charts import library, specs
+from randpos.results.page.contents import run_details, summary
+from randpos.results.scores import score_runs
+from randpos.store.files import write_atomic
+from randpos.store.tables import Records
+
+STYLES = ("style.css", "tables.css", "charts.css")
+SCRIPTS = (
+    "dom.js",
+    "tables.js",
+    "overview.js",
+    "charts.js",
+    "curves.js",
+    "runs.js",
+    "details.js",
+    "live.js",
+    "main.js",
+)
+
+
+def write_page(records: Records, out: Path, figures: Mapping[str, bytes] | None = None) -> None:
+    """Writes the page.
+
+    Args:
+        records: The store.
+        out: The file to write, atomically.
+        figures: Pictures by title, each an SVG or PNG file's content.
+    """
+    write_atomic(out, make_page(records, figures).encode())
+
+
+def make_page(
+    records: Records, figures: Mapping[str, bytes] | None = None, version: str = ""
+) -> str:
+    """Returns the page as text; with a `version` it asks its server for newer ones."""
+    scored = score_runs(records)
+    style = "\n".join(_template(name) for name in STYLES)
+    script = "\n".join(_template(name) for name in SCRIPTS)
+    packed = zlib.compress(_json(run_details(records, scored)).encode(), 9)
+    return Template(_template("page.html")).substitute(
+        policy=_policy([style], [library(), script], live=bool(version)),
+        version=html.escape(version),
+        style=style,
+        summary=embedded(summary(records, scored)),
+        specs=embedded(json.loads(specs())),
+        runs=base64.b64encode(packed).decode(),
+        figures=_figures(figures or {}),
+        library=library(),
+        script=script,
+    )
+
+
+def embedded(data: Any) -> str:
+    r"""Writes data as JSON that no HTML parser takes for a tag, nor JavaScript for a line's end.
+
+    >>> embedded({"name": "</script>"})
+    '{"name":"\\u003c/script\\u003e"}'
+    """
+    text = _json(data)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, separators=(",", ":"), allow_nan=False)
+
+
+def _template(name: str) -> str:
+    return (files("randpos.results.page") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _policy(styles: list[str], scripts: list[str], live: bool) -> str:
+    """Allows exactly the style and scripts of this page, and pictures that are part of it."""
+
+    def hashes(texts: list[str]) -> str:
+        every = (base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in texts)
+        return " ".join(f"'sha256-{one.decode()}'" for one in every)
+
+    rules = [
+        "default-src 'none'",
+        f"script-src {hashes(scripts)}",
+        f"style-src {hashes(styles)}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "connect-src 'self'" if live else "connect-src 'none'",
+    ]
+    return "; ".join(rules)
+
+
+def _figures(figures: Mapping[str, bytes]) -> str:
+    """Shows pictures as data, never as markup: an SVG in an <img> runs no script."""
+    parts = []
+    for title, content in figures.items():
+        kind = "image/png" if content.startswith(b"\x89PNG") else "image/svg+xml"
+        data = base64.b64encode(content).decode()
+        name = html.escape(title)
+        image = f'<img alt="{name}" src="data:{kind};base64,{data}" loading="lazy">'
+        parts.append(f"<figure>{image}<figcaption>{name}</figcaption></figure>")
+    return "\n".join(parts) or "<p>No analysis figures were made for this report.</p>"

@@ -1,0 +1,1 @@
+"""The paper's tables, our numbers beside the published ones."""

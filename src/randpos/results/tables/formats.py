@@ -1,0 +1,143 @@
+"""A table as Markdown, LaTeX, CSV or text: ours, then the paper's, then the difference."""
+
+import csv
+import io
+import unicodedata
+from collections.abc import Callable
+from itertools import groupby
+from typing import Literal, get_args
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from randpos.errors import unknown
+from randpos.results.tables.latex import latex
+from randpos.results.tables.table import MISSING, Row, Table, View
+
+Format = Literal["markdown", "latex", "csv", "text"]
+HEADINGS: dict[View, str] = {
+    "ours": "Ours",
+    "paper": "Paper",
+    "difference": "Difference (ours − paper)",
+}
+
+
+def render(table: Table, form: str) -> str:
+    """Writes a table in a format: `markdown`, `latex`, `csv` or `text`."""
+    if form not in get_args(Format):
+        raise unknown("format", form, get_args(Format))
+    return _WRITERS[form](table)
+
+
+def printable(text: str) -> str:
+    """Replaces what could command a terminal or break a line; names come from other people."""
+    return "".join("\ufffd" if unicodedata.category(c)[0] == "C" else c for c in text)
+
+
+def legend(table: Table) -> list[str]:
+    """What the signs in a table mean, after its notes."""
+    signs = [f"{MISSING} not run, or not in the paper."]
+    if any(row.dagger for row in table.rows):
+        signs.append("† permutation-invariant: can be solved without positions.")
+    if any("★" in column.label for column in table.columns):
+        signs.append("★ label-based encodings (Li and McClelland, 2022).")
+    return [*table.notes, " ".join(signs)]
+
+
+def _label(row: Row) -> str:
+    return printable(row.label) + ("†" if row.dagger else "")
+
+
+def _headings(table: Table) -> list[str]:
+    labels = []
+    for column in table.columns:
+        randomized = column.group.startswith("Randomized") and table.columns != [column]
+        start = f"{column.group.partition(' (')[0]} " if randomized else ""
+        if column.group in ("Max", "Mean ± SD"):
+            start = f"{column.group}: "
+        labels.append(printable(start + column.label))
+    return labels
+
+
+def _markdown(table: Table) -> str:
+    def escape(text: str) -> str:
+        for sign in "\\`*_[]<>|":
+            text = text.replace(sign, f"\\{sign}")
+        return text.replace("&", "&amp;")
+
+    lines = [f"### {escape(table.title)}", ""]
+    for view in table.views():
+        heads = ["Level", "Task", *map(escape, _headings(table))]
+        lines += [f"**{HEADINGS[view]}**", "", f"| {' | '.join(heads)} |"]
+        lines.append("|" + " --- |" * 2 + " ---: |" * len(table.columns))
+        for row in table.rows:
+            texts = [row.level, escape(_label(row))]
+            for column in table.columns:
+                text = table.text(row, column, view)
+                best = table.is_best(row, column, view)
+                texts.append(f"**{text}**" if best else text)
+            lines.append(f"| {' | '.join(texts)} |")
+        lines.append("")
+    return "\n".join([*lines, *(f"{escape(note)}  " for note in legend(table))]) + "\n"
+
+
+def _csv(table: Table) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    statistics = ["ours", "ours_sd", "ours_low", "ours_high", "paper", "paper_sd", "difference"]
+    writer.writerow(["table", "level", "task", "column", *statistics, "unit", "over", "note"])
+    heads = _headings(table)
+    for row in table.rows:
+        for column, head in zip(table.columns, heads, strict=True):
+            cell = table.cell(row, column)
+            ours, paper = cell.ours, cell.paper
+            low, high = ours.interval if ours and ours.interval else (None, None)
+            numbers = [ours and ours.value, ours and ours.sd, low, high]
+            numbers += [paper and paper.value, paper and paper.sd, cell.difference]
+            texts = ["" if n is None else f"{n:.{table.digits + 3}f}" for n in numbers]
+            over = ours.detail if ours else "not run"
+            where = [table.name, row.level, _label(row), head]
+            line = [*where, *texts, table.unit, over, table.notes[0]]
+            writer.writerow([_cell(text) for text in line])
+    return buffer.getvalue()
+
+
+def _cell(text: str) -> str:
+    """Keeps spreadsheets from taking a name for a formula; numbers stay numbers."""
+    risky = text[:1] in ("=", "+", "-", "@") and not text[1:2].isdigit()
+    return f"'{text}" if risky else text
+
+
+def _text(table: Table) -> str:
+    buffer = io.StringIO()
+    # Wide enough for any table: it is the terminal that wraps, not this.
+    console = Console(file=buffer, width=400, color_system=None)
+    console.print(Text(table.title))
+    for view in table.views():
+        shown = RichTable(title=HEADINGS[view], title_justify="left", box=box.SIMPLE_HEAD)
+        shown.add_column("level")
+        shown.add_column("task", no_wrap=True)
+        for head in _headings(table):
+            shown.add_column(Text("\n".join(head.split(" ", 1))), justify="right")
+        for level, rows in groupby(table.rows, key=lambda row: row.level):
+            for row in rows:
+                cells = [Text(level), Text(_label(row))]
+                for column in table.columns:
+                    mark = "*" if table.is_best(row, column, view) else " "
+                    cells.append(Text(table.text(row, column, view) + mark * table.best))
+                shown.add_row(*cells)
+            shown.add_section()
+        console.print(shown)
+    notes = [*legend(table), *(["* best of its row."] if table.best else [])]
+    lines = [line.rstrip() for line in buffer.getvalue().splitlines()]
+    return "\n".join([*lines, *map(printable, notes)]) + "\n"
+
+
+_WRITERS: dict[str, Callable[[Table], str]] = {
+    "markdown": _markdown,
+    "latex": latex,
+    "csv": _csv,
+    "text": _text,
+}

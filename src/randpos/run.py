@@ -1,0 +1,236 @@
+"""Runs: training on the host's side, from a store and into it, and what to do with the result.
+
+Here a tiny model learns to reverse up to four bits, from two seeds, and is tested at up to six:
+
+>>> import randpos, tempfile
+>>> experiment = randpos.Experiment(
+...     task="reverse_string",
+...     encoding="randomized-sincos",
+...     steps=20,
+...     batch=8,
+...     test_length=6,
+...     model=randpos.Architecture(layers=1, heads=2, dim=8, hidden=8),
+...     lengths=randpos.Schedule("fixed", maximum=4),
+... )
+>>> with tempfile.TemporaryDirectory() as folder:
+...     run = randpos.train(experiment, seeds=[0, 1], store=folder)
+...     curves = run.evaluate(randpos.Evaluation(stride=2, batch=16))
+...     model = run.model(member=1)
+>>> [point.length for point in curves[0]]
+[1, 2, 4, 5, 6]
+>>> model.embedding.shape  # two bits, the placeholder and padding
+(4, 8)
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+
+from randpos.errors import UserError, check_seconds
+from randpos.experiment import Evaluation, Experiment
+from randpos.nn.model import Encoder
+from randpos.store import checkpoints
+from randpos.store.accuracies import read_accuracies, write_accuracies
+from randpos.store.folder import RunFolder, Store
+from randpos.training.evaluation import Accuracy, Evaluator, in_domain, lengths_to_test, score
+from randpos.training.loop import Progress, Strategy, advance_all, enrol
+from randpos.training.step import make_engine
+from randpos.training.tracking import Name as TrackerName
+
+
+@dataclass(frozen=True)
+class Run:
+    """The trained members of an ensemble, as they lie in the store."""
+
+    folders: tuple[RunFolder, ...]
+
+    def experiment(self, member: int = 0) -> Experiment:
+        """Returns what a member was trained on."""
+        return self.folders[member].experiment()
+
+    def model(self, member: int = 0) -> Encoder:
+        """Returns the trained model of a member."""
+        experiment = self.experiment(member)
+        result = self.folders[member].result()
+        if result is None or result.get("status") != "complete":
+            state = (
+                "is not trained yet" if result is None else f"diverged at step {result.get('step')}"
+            )
+            raise UserError(f"{self.folders[member].path} {state}; it has no model.")
+        arrays, static = experiment.skeleton()
+        return eqx.combine(checkpoints.load_arrays(self.folders[member].parameters, arrays), static)
+
+    def metrics(self, member: int = 0) -> list[dict[str, Any]]:
+        """Returns step, loss and accuracy, one row per chunk of steps."""
+        return self.folders[member].lines("metrics.jsonl")
+
+    def evaluate(
+        self,
+        evaluation: Evaluation | None = None,
+        report: Callable[[int, Accuracy], None] | None = None,
+        max_length: int | None = None,
+    ) -> list[list[Accuracy]]:
+        """Tests every member at every length that is not yet in the store.
+
+        Args:
+            evaluation: How densely; by default as the experiment says.
+            report: Called with the member and each new accuracy.
+            max_length: The longest length; by default the experiment's M.
+
+        Returns:
+            For each member, its accuracies by length; none for a member that diverged.
+        """
+        curves, evaluator = [], None
+        for folder in self.folders:
+            experiment = folder.experiment()
+            if evaluation is not None:
+                experiment = dataclasses.replace(experiment, evaluation=evaluation)
+            evaluator = evaluator or Evaluator(experiment)
+            told = report and partial(report, len(curves))
+            with contextlib.ExitStack() as stack:
+                # Two that test one run would drop each other's lengths; reading needs no lock.
+                if untested(folder, experiment, max_length):
+                    stack.callback(folder.lock().release)
+                curves.append(examine(folder, experiment, evaluator, told, max_length))
+        return curves
+
+    def score(self, member: int = 0, evaluation: Evaluation | None = None) -> float | None:
+        """Returns the mean accuracy over the lengths N+1..M, if it has been evaluated up to M.
+
+        Args:
+            member: Which one.
+            evaluation: How it was tested; by default as the experiment says.
+        """
+        experiment, found = self._tested(member, evaluation)
+        seen, last = experiment.lengths.maximum, experiment.test_length
+        return score(found, seen) if last in {a.length for a in found} else None
+
+    def in_domain(self, member: int = 0, evaluation: Evaluation | None = None) -> float | None:
+        """Returns the mean accuracy over the lengths 1..N, if it has been evaluated up to N."""
+        experiment, found = self._tested(member, evaluation)
+        seen = experiment.lengths.maximum
+        return in_domain(found, seen) if seen in {a.length for a in found} else None
+
+    def _tested(
+        self, member: int, evaluation: Evaluation | None
+    ) -> tuple[Experiment, list[Accuracy]]:
+        experiment = self.experiment(member)
+        if evaluation is not None:
+            experiment = dataclasses.replace(experiment, evaluation=evaluation)
+        return experiment, read_accuracies(self.folders[member].path, experiment)
+
+
+def untested(folder: RunFolder, experiment: Experiment, max_length: int | None = None) -> list[int]:
+    """Returns the lengths that a run has still to be tested at."""
+    if (folder.result() or {}).get("status") == "diverged":
+        return []
+    done = {a.length for a in read_accuracies(folder.path, experiment)}
+    return [n for n in lengths_to_test(experiment, max_length) if n not in done]
+
+
+def examine(
+    folder: RunFolder,
+    experiment: Experiment,
+    evaluator: Evaluator,
+    report: Callable[[Accuracy], None] | None = None,
+    max_length: int | None = None,
+) -> list[Accuracy]:
+    """Tests a run at every length that is not yet in the store; returns all of its accuracies.
+
+    Whoever calls this holds the run's lock, unless nothing is left to be tested.
+    """
+    if (folder.result() or {}).get("status") == "diverged":
+        return []
+    missing = untested(folder, experiment, max_length)
+    done = {a.length: a for a in read_accuracies(folder.path, experiment)}
+    parameters = eqx.filter(Run((folder,)).model(), eqx.is_array) if missing else None
+    for accuracy in evaluator.test(parameters, missing):
+        done[accuracy.length] = accuracy
+        write_accuracies(folder.path, experiment, sorted(done.values()))
+        if report is not None:
+            report(accuracy)
+    return [done[n] for n in lengths_to_test(experiment, max_length)]
+
+
+def train(
+    experiment: Experiment,
+    *,
+    seeds: Sequence[int] | None = None,
+    rates: Sequence[float] | None = None,
+    store: str | Path = "runs",
+    report: Callable[[Progress], None] | None = None,
+    save_every: float = 60.0,
+    track: Sequence[TrackerName] = (),
+    strategy: Strategy | None = None,
+) -> Run:
+    """Trains an experiment, or an ensemble of it, continuing where an earlier call was stopped.
+
+    Args:
+        experiment: What to train.
+        seeds: Train one member per seed; by default only the experiment's.
+        rates: Train each seed with each of these learning rates.
+        store: Folder that the runs are kept in.
+        report: Called with each member's progress after every chunk of steps.
+        save_every: Seconds between two checkpoints of a member.
+        track: Trackers that metrics are sent to as well.
+        strategy: Advance members one after the other (`map`, the default on a CPU, where it is as
+            fast and bit-identical to training alone) or together (`vmap`, the default elsewhere).
+
+    Returns:
+        The members in the order of seeds, then rates.
+    """
+    check_seconds("save_every", save_every)
+    members = [
+        dataclasses.replace(experiment, seed=int(seed), learning_rate=float(rate))
+        for seed in (seeds if seeds is not None else [experiment.seed])
+        for rate in (rates if rates is not None else [experiment.learning_rate])
+    ]
+    if len({one.digest for one in members}) < len(members):
+        raise UserError("seeds and rates must not repeat: two members would be the same run.")
+    folders = tuple(Store(Path(store)).run(one) for one in members)
+    with contextlib.ExitStack() as stack:
+        for folder in folders:
+            if folder.result() is None:
+                stack.callback(folder.lock().release)
+        train_members(
+            members,
+            folders,
+            report=report,
+            save_every=save_every,
+            track=track,
+            strategy=strategy,
+        )
+    return Run(folders)
+
+
+def train_members(
+    members: Sequence[Experiment],
+    folders: Sequence[RunFolder],
+    *,
+    report: Callable[[Progress], None] | None = None,
+    save_every: float = 60.0,
+    track: Sequence[TrackerName] = (),
+    strategy: Strategy | None = None,
+) -> None:
+    """Trains experiments that differ only in seed and learning rate, as one program.
+
+    Whoever calls this holds the locks of the folders whose runs have not ended.
+    """
+    engine = make_engine(members[0])
+    # Everything is closed, whatever fails on the way.
+    with contextlib.ExitStack() as stack:
+        trainees = []
+        for number, (one, folder) in enumerate(zip(members, folders, strict=True)):
+            # Asked under the lock: another process may have ended the run before it let go.
+            if folder.result() is not None:
+                folder.drop_checkpoints()
+                continue
+            folder.create(one)
+            trainees.append(enrol(engine, number, one, folder, track, stack))
+        advance_all(engine, trainees, report=report, save_every=save_every, strategy=strategy)

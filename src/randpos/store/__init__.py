@@ -1,0 +1,1 @@
+"""The run store: folders, locks, checkpoints, accuracies, and a whole store as tables."""

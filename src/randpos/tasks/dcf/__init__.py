@@ -1,1 +1,0 @@
-"""Tasks on deterministic context-free languages: they take a stack."""

@@ -1,1 +1,0 @@
-"""Tasks on regular languages: a finite automaton solves them."""

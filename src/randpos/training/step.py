@@ -1,0 +1,212 @@
+"""Training: a chunk of steps is one compiled program.
+
+Batches, positions and dropout are made inside the program. Each step has its own length; lengths
+are padded to a few static sizes, and the program dispatches to the one that fits. All randomness
+of a step comes from the run's seed and the step's number, so that a run may stop anywhere and
+continue exactly, and a member of an ensemble is trained as if it were alone.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from randpos.experiment import Experiment
+from randpos.nn.model import Encoder
+from randpos.positions import Positions, cut_positions
+from randpos.tasks.base import Batch
+from randpos.training.batch import assemble, total_length
+from randpos.training.lengths import buckets
+
+BUCKETS = 5
+STRIDE = 20
+"""Steps per call of the compiled program."""
+
+
+class State(NamedTuple):
+    """All that training changes."""
+
+    parameters: PyTree[Float[Array, "..."]]
+    optimizer: optax.OptState
+
+
+class Member(NamedTuple):
+    """What tells the runs of an ensemble apart."""
+
+    seed: Int[Array, ""]
+    learning_rate: Float[Array, ""]
+
+
+class Metrics(NamedTuple):
+    """Loss and accuracy of each step of a call; zero for steps not taken."""
+
+    loss: Float[Array, " stride"]
+    accuracy: Float[Array, " stride"]
+
+
+class Engine(NamedTuple):
+    """The compiled programs of an experiment, for whatever seed and learning rate."""
+
+    start: Callable[[Member], State]
+    """Initialises a member."""
+    advance: Callable[[State, Member, Int[Array, ""], Int[Array, ""]], tuple[State, Metrics]]
+    """Takes the steps from the first to before the second number, at most `STRIDE`."""
+    together: Callable[[State, Member, Int[Array, ""], Int[Array, ""]], tuple[State, Metrics]]
+    """The same for many members at once, stacked along a leading axis."""
+
+
+def member(experiment: Experiment) -> Member:
+    """Returns the seed and learning rate of an experiment."""
+    return Member(
+        jnp.asarray(experiment.seed, jnp.uint32),
+        jnp.asarray(experiment.learning_rate, jnp.float32),
+    )
+
+
+def make_engine(experiment: Experiment) -> Engine:
+    """Builds the programs of an experiment; nothing is compiled before it is called."""
+    _, static = experiment.skeleton()
+    optimizer = optax.chain(optax.clip_by_global_norm(experiment.clip), optax.scale_by_adam())
+    schedule = experiment.lengths
+    sizes = buckets(schedule.maximum, 1 if schedule.name == "fixed" else BUCKETS)
+    branches = [partial(gradients, experiment, static, size) for size in sizes]
+
+    def start(one: Member) -> State:
+        model = experiment.build(jax.random.fold_in(jax.random.key(one.seed), 0))
+        parameters = eqx.filter(model, eqx.is_array)
+        return State(parameters, optimizer.init(parameters))
+
+    def step(number: Int[Array, ""], state: State, one: Member):
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(one.seed), 1), number)
+        length = experiment.lengths.length(number)
+        bucket = jnp.searchsorted(jnp.asarray(sizes), length)
+        work = draw_work(experiment, key, length)
+        grads, loss, accuracy = jax.lax.switch(bucket, branches, state.parameters, work, length)
+        updates, slots = optimizer.update(grads, state.optimizer)
+        updates = jax.tree.map(lambda u: -one.learning_rate * u, updates)
+        return State(optax.apply_updates(state.parameters, updates), slots), loss, accuracy
+
+    def advance(state: State, one: Member, first: Int[Array, ""], last: Int[Array, ""]):
+        def body(number, carry):
+            state, metrics = carry
+            state, loss, accuracy = step(number, state, one)
+            place = number - first
+            metrics = Metrics(
+                metrics.loss.at[place].set(loss), metrics.accuracy.at[place].set(accuracy)
+            )
+            return state, metrics
+
+        empty = Metrics(jnp.zeros(STRIDE), jnp.zeros(STRIDE))
+        return jax.lax.fori_loop(first, last, body, (state, empty))
+
+    together = jax.vmap(advance, in_axes=(0, 0, None, None))
+    return Engine(jax.jit(start), jax.jit(advance), jax.jit(together))
+
+
+class Work(NamedTuple):
+    """What a step works on, in buffers for the longest training length."""
+
+    batch: Batch
+    positions: Positions | tuple[Positions, ...]
+    dropout: Key[Array, ""]
+
+
+def draw_work(experiment: Experiment, key: Key[Array, ""], length: Int[Array, ""]) -> Work:
+    """Samples the batch and the positions of a step.
+
+    Neither depends on the size of its buffer, so they are drawn once and cut to the size that a
+    step is padded to: drawing them for each size would double the time of compilation.
+    """
+    task, longest = experiment.problem, experiment.lengths.maximum
+    to_batch, to_positions, to_dropout = jax.random.split(key, 3)
+    batch = task.sample(to_batch, length, experiment.batch, longest)
+    tokens = total_length(task, length), int(total_length(task, longest))
+    positions = experiment.scheme.draws(to_positions, *tokens, experiment.model.layers)
+    return Work(batch, positions, to_dropout)
+
+
+def gradients(
+    experiment: Experiment,
+    static: Encoder,
+    size: int,
+    parameters: PyTree[Float[Array, "..."]],
+    work: Work,
+    length: Int[Array, ""],
+) -> tuple[PyTree[Float[Array, "..."]], Float[Array, ""], Float[Array, ""]]:
+    """Returns the gradient, loss and accuracy of one batch of the given length.
+
+    The batch is computed in pieces whose activations fit into the processor's cache. What does not
+    depend on the tokens is computed once, and its gradient pulled back once.
+
+    Args:
+        experiment: What is trained.
+        static: The parts of the model that are no parameters.
+        size: The static length that the batch is padded to.
+        parameters: The parameters.
+        work: The batch, the positions and the key of dropout.
+        length: The length n of this step, at most `size`.
+    """
+    task = experiment.problem
+    batch = work.batch.cut(int(task.input_length(size)), int(task.output_length(size)))
+    sequences = assemble(task, batch, length)
+    where = cut_positions(work.positions, sequences.tokens.shape[1])
+    answers = task.output_length(length)
+
+    def view(parameters):
+        model = eqx.combine(parameters, static)
+        views = model.view(where, mask=sequences.mask, outputs=sequences.outputs)
+        tables = tuple(v.table for v in views)
+        return tables, tuple(v._replace(table=None) for v in views)
+
+    tables, pull_back, views = jax.vjp(view, parameters, has_aux=True)
+
+    def loss_of(learned, tokens, outputs, counted, first):
+        parameters, tables = learned
+        model: Encoder = eqx.combine(parameters, static)
+        logits = model.logits(
+            tokens,
+            where,
+            tuple(v._replace(table=t) for v, t in zip(views, tables, strict=True)),
+            outputs=sequences.outputs,
+            key=work.dropout,
+            first=first,
+        )
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits, outputs)
+        asked = jnp.arange(losses.shape[1]) < answers
+        right = jnp.sum((jnp.argmax(logits, axis=-1) == outputs) & counted)
+        return jnp.sum(losses * asked) / (experiment.batch * answers), right
+
+    def piece(total, data):
+        out = jax.value_and_grad(loss_of, has_aux=True)((parameters, tables), *data)
+        return jax.tree.map(jnp.add, total, out), None
+
+    pieces = piece_count(experiment.batch, sequences.tokens.shape[1])
+    cut = lambda x: x.reshape(pieces, -1, *x.shape[1:])  # noqa: E731
+    data = (cut(sequences.tokens), cut(batch.outputs), cut(batch.counted))
+    first = jnp.arange(pieces) * (experiment.batch // pieces)
+    zero = jax.tree.map(
+        jnp.zeros_like, ((jnp.zeros(()), jnp.zeros((), jnp.int32)), (parameters, tables))
+    )
+    ((loss, right), (grads, d_tables)), _ = jax.lax.scan(piece, zero, (*data, first))
+    grads = jax.tree.map(jnp.add, grads, pull_back(d_tables)[0])
+    return grads, loss, right / jnp.sum(batch.counted)
+
+
+TOKENS = 400
+
+
+def piece_count(batch: int, time: int) -> int:
+    """Returns into how many equal pieces a batch of sequences is best cut.
+
+    On a CPU a piece of about 400 tokens keeps its activations in the second-level cache, which
+    is 1.5 times as fast as a whole batch (docs/performance.md). Accelerators take it whole.
+    """
+    if jax.default_backend() != "cpu":
+        return 1
+    fits = [p for p in range(1, batch + 1) if batch % p == 0 and batch // p * time <= TOKENS]
+    return min(fits, default=batch)

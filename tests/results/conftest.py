@@ -1,0 +1,78 @@
+"""A server of a small store, and Debian's chromium to look at pages with.
+
+The browser is the Debian package `chromium`. Without it the tests fail, for a page that nobody has
+looked at must not pass for one that works.
+"""
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from randpos.results import write_page
+from randpos.results.page.serve import Site, make_server
+from randpos.store.tables import Records
+from tests.results.stores import packed
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    return Site(packed(tmp_path_factory.mktemp("served") / "store", 0.625), pause=0.0)
+
+
+@pytest.fixture(scope="module")
+def port(site: Site) -> Iterator[int]:
+    with make_server(site, 0) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = shutil.which("chromium")
+    assert found, "install the Debian package chromium: the report page is tested in it"
+    # Chromium's sandbox does not work for root, as whom builds often run.
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as play:
+        started = play.chromium.launch(executable_path=found, args=options)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Opens the page of a store, and fails if it complained or asked the network for anything."""
+    contexts: list[BrowserContext] = []
+    problems: list[str] = []
+    asked: list[str] = []
+    file = f"file://{tmp_path}/page.html"
+
+    def start(what: Records | str, width: int = 1280, **options: Any) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda m: problems.append(f"console: {m.text}"))
+        page.on("pageerror", lambda e: problems.append(f"error: {e}"))
+        if isinstance(what, Records):
+            write_page(what, tmp_path / "page.html", {"A figure": b"<svg/>"})
+            what = file
+            page.on("request", lambda r: asked.append(r.url))
+        page.goto(what)
+        page.wait_for_selector("html[data-ready=yes]")
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert problems == []
+    assert [url for url in asked if not url.startswith((file, "data:"))] == []

@@ -1,0 +1,78 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import pytest
+from matplotlib.figure import Figure
+
+from randpos import UserError
+from randpos.results.figures import FIGURES, curves, overview, pca, save
+from randpos.results.figures.style import FORMATS
+from tests.results.figures.gallery import activations, main_store
+from tests.results.figures.synthetic import records
+
+
+def test_three_files_are_written_and_nothing_else(tmp_path: Path) -> None:
+    paths = save(overview(), tmp_path / "new" / "fig1.draft")
+    assert [path.name for path in paths] == [f"fig1.draft.{kind}" for kind in ("png", "svg", "pdf")]
+    assert sorted(paths) == sorted((tmp_path / "new").iterdir())
+    starts = [path.read_bytes()[:5] for path in paths]
+    assert starts == [b"\x89PNG\r", b"<?xml", b"%PDF-"]
+
+
+def test_the_same_data_give_the_same_bytes_whatever_the_user_has_set(tmp_path: Path) -> None:
+    draws = (lambda: curves(main_store(), ["reverse_string"]), lambda: pca(activations()))
+    for number, draw in enumerate(draws):
+        first = [path.read_bytes() for path in save(draw(), tmp_path / f"a{number}")]
+        with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "savefig.dpi": 20}):
+            second = [path.read_bytes() for path in save(draw(), tmp_path / f"b{number}")]
+        assert first == second
+        assert len(set(first)) == len(FORMATS)
+
+
+def test_no_file_names_a_date_or_a_program(tmp_path: Path) -> None:
+    for path in save(overview(), tmp_path / "figure"):
+        content = path.read_bytes()
+        for word in (b"CreationDate", b"Producer", b"dc:date", b"dc:creator", b"Software"):
+            assert word not in content
+
+
+def test_a_failure_leaves_the_old_file_whole(tmp_path: Path, monkeypatch) -> None:
+    old = tmp_path / "figure.png"
+    old.write_bytes(b"old")
+
+    def fail(*args, **kwargs):
+        args[1].write(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Figure, "savefig", fail)
+    with pytest.raises(KeyboardInterrupt):
+        save(overview(), tmp_path / "figure")
+    assert old.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [old]
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name != "overview"])
+def test_an_empty_store_is_told_what_to_run(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=f"run randpos reproduce {name}"):
+        FIGURES[name](records([]), tmp_path)
+
+
+def test_only_figures_need_matplotlib() -> None:
+    program = """
+import sys
+sys.modules["matplotlib"] = None
+import randpos, randpos.results.inspect
+try:
+    import randpos.results.figures
+except randpos.UserError as error:
+    print(error)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert (
+        run.stdout.strip()
+        == 'randpos.results.figures needs Matplotlib: pip install "randpos[report]"'
+    )

@@ -1,0 +1,70 @@
+"""From a store with the parameters of tiny models to the figures that look inside of them."""
+
+from pathlib import Path
+
+import equinox as eqx
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from randpos import Accuracy, UserError
+from randpos.results.figures import FIGURES
+from randpos.results.inspect import best_trained
+from randpos.store.accuracies import write_accuracies
+from randpos.store.checkpoints import named_arrays
+from randpos.store.files import write_atomic
+from randpos.store.folder import Store
+from randpos.store.tables import pack, read_records
+from randpos.training.evaluation import lengths_to_test
+from tests.experiments import random_model, tiny
+
+ENCODINGS = ("relative", "randomized-relative")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Path:
+    """Two runs of each encoding; nothing is trained, which would take a while to compile."""
+    path = tmp_path_factory.mktemp("store")
+    for seed, accuracy in ((0, 0.6), (1, 0.8)):
+        for encoding in ENCODINGS:
+            experiment = tiny(encoding=encoding, seed=seed)
+            folder = Store(path).run(experiment)
+            folder.create(experiment)
+            arrays = eqx.filter(random_model(experiment, seed), eqx.is_array)
+            write_atomic(folder.parameters, safetensors.numpy.save(named_arrays(arrays)))
+            folder.finish({"status": "complete", "step": 60, "seconds": 1.0, "curve": []})
+            rows = [Accuracy(n, accuracy, 0.0) for n in lengths_to_test(experiment)]
+            write_accuracies(folder.path, experiment, rows)
+    return path
+
+
+def test_the_best_run_of_each_encoding_is_loaded(store: Path) -> None:
+    records = read_records(store)
+    found = best_trained(records, store, "reverse_string", ENCODINGS, "x")
+    assert [one.experiment.encoding for one in found] == list(ENCODINGS)
+    for experiment, model in found:
+        assert experiment.seed == 1
+        expected = random_model(experiment, seed=1)
+        np.testing.assert_array_equal(model.embedding, expected.embedding)
+
+
+@pytest.mark.parametrize(("name", "panels"), [("pca", 2 * 2), ("attention", 2 * 2 * (1 + 1))])
+def test_figures_from_inside_the_models(name: str, panels: int, store: Path) -> None:
+    figure = FIGURES[name](read_records(store), store)
+    assert len(figure.axes) == panels  # with a bar for each row of attention
+    headings = [part.get_suptitle() for part in figure.subfigs]
+    assert any("6" in heading for heading in headings)  # M, as 150 is longer
+
+
+def test_a_packed_store_has_no_models(store: Path, tmp_path: Path) -> None:
+    records = read_records(store)
+    pack(records, tmp_path)
+    with pytest.raises(UserError, match="but not its parameters; run randpos reproduce pca"):
+        FIGURES["pca"](read_records(tmp_path), tmp_path)
+
+
+def test_a_missing_encoding_is_named(store: Path) -> None:
+    records = read_records(store)
+    only = records._replace(runs=records.runs.filter(encoding="relative"))
+    with pytest.raises(UserError, match="no trained and tested run of randomized-relative"):
+        FIGURES["attention"](only, store)

@@ -1,0 +1,150 @@
+"""The page as a file: whole, safe, small, and made in time."""
+
+import base64
+import hashlib
+import json
+import re
+import time
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from randpos.results import make_table, score_runs, write_page
+from randpos.results.page.curves import learning_curve, over_length
+from randpos.results.page.write import embedded, make_page
+from randpos.training.evaluation import Accuracy, score
+from tests.results.stores import many_records, records, run, scored
+
+HOSTILE = "</script><script>alert(1)</script><!--"
+
+
+def data_of(page: str, name: str) -> Any:
+    found = re.search(rf'<script type="application/[\w-]+" id="{name}">(.*?)</script>', page, re.S)
+    assert found is not None
+    if name == "details":
+        return json.loads(zlib.decompress(base64.b64decode(found[1])))
+    return json.loads(found[1])
+
+
+@pytest.mark.slow
+def test_six_thousand_runs_make_a_page_in_time(tmp_path: Path) -> None:
+    store = many_records()
+    assert (store.runs.height, store.accuracies.height) == (5850, 2_925_000)
+    start = time.process_time()  # of all threads; how busy the machine is does not matter
+    write_page(store, tmp_path / "page.html")
+    took, size = time.process_time() - start, (tmp_path / "page.html").stat().st_size
+    print(f"{took:.1f} s, {size / 2**20:.1f} MiB")
+    assert took < 60
+    assert size < 15 * 2**20
+    runs = data_of((tmp_path / "page.html").read_text(), "details")
+    assert len(runs["run"]) == 5850
+    expected = dict(score_runs(store).select("run", "score").iter_rows())
+    assert runs["score"] == pytest.approx([expected[name] for name in runs["run"]], abs=1e-6)
+
+
+def test_numbers_on_the_page_are_those_of_the_tables() -> None:
+    store = scored([(run("reverse_string", "rope", seed), 0.5 + seed / 10) for seed in range(3)])
+    shown = data_of(make_page(store), "summary")["tables"]
+    for name in ("table1", "table-means", "comparison", "running-times"):
+        table, (data,) = make_table(store, name), shown[name]
+        for row, line in zip(table.rows, data["cells"], strict=True):
+            for column, cell in zip(table.columns, line, strict=True):
+                for view in table.views():
+                    text = cell.get(view, ["–"])[0]
+                    assert text.replace("−", "-") == table.text(row, column, view)
+
+
+def test_names_from_the_store_cannot_end_the_data() -> None:
+    store = scored([(run(HOSTILE, HOSTILE, status="complete", reason=HOSTILE), 0.5)])
+    page = make_page(store, {HOSTILE: b"<svg><script>alert(2)</script></svg>"})
+    assert "<script>alert(" not in page
+    assert page.count("<script") == 5  # three of data, two of code
+    assert data_of(page, "details")["reason"] == [HOSTILE]
+
+
+def test_embedded_data_reads_back() -> None:
+    data = {"<>&'\"\u2028\ud800": ["</script>", 1.5, None]}
+    assert json.loads(embedded(data)) == data
+    assert not set("<>&\u2028") & set(embedded(data))
+
+
+def test_the_policy_allows_the_pages_own_scripts_only() -> None:
+    page = make_page(scored([]))
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+    rules = dict(rule.split(" ", 1) for rule in policy[1].split("; "))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in policy[1]
+    for kind, tag in (("script-src", "script"), ("style-src", "style")):
+        parts = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.S)
+        hashes = [base64.b64encode(hashlib.sha256(p.encode()).digest()).decode() for p in parts]
+        assert rules[kind].split() == [f"'sha256-{one}'" for one in hashes]
+    assert rules["connect-src"] == "'none'"
+
+
+def test_the_page_asks_for_nothing() -> None:
+    page = make_page(scored([]))
+    markup = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page, flags=re.S)
+    assert not re.findall(r"(?:src|href)=\"(?!#|data:)", markup)
+
+
+def test_figures_are_pictures_never_markup() -> None:
+    page = make_page(scored([]), {"A & B": b"<svg onload='x'/>", "C": b"\x89PNG..."})
+    assert '<img alt="A &amp; B" src="data:image/svg+xml;base64,' in page
+    assert '<img alt="C" src="data:image/png;base64,' in page
+    assert "onload" not in page.partition("<main")[2].partition("<script")[0]
+
+
+def test_curves_keep_the_ends_and_the_edge_of_training() -> None:
+    one = run("even_pairs", "none", test_length=400)
+    way = {"run": one["run"], "whole": 0.0, "batch": 500, "seed": 0}
+    rows = [{"length": n, "accuracy": 1 - n / 1000} | way for n in range(1, 401)]
+    other = [row | {"batch": 2, "accuracy": 0.0} for row in rows]
+    store = records([one], rows + other)
+    ((_, lengths, accuracies),) = over_length(store, score_runs(store), 60).iter_rows()
+    assert 58 <= len(lengths) <= 64
+    assert {1, 40, 41, 400} <= set(lengths)
+    assert accuracies == [round(1000 - n) for n in lengths]
+    # A curve with few points is kept whole.
+    whole = over_length(store, score_runs(store), 500)["length"].to_list()[0]
+    assert whole == list(range(1, 401))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "null", "[1, 2]", '[["a", 1, 2]]', "[[1, 2]]", "[" * 100_000, '[[1, "", 3]]'],
+)
+def test_broken_learning_curves_are_empty(text: str) -> None:
+    assert learning_curve(text) == []
+
+
+def test_long_learning_curves_are_thinned_but_keep_their_end() -> None:
+    curve = [[step, 1.0 / step, 0.5] for step in range(1, 1001)]
+    thin = learning_curve(json.dumps(curve))
+    assert len(thin) <= 61
+    assert [point[0] for point in thin][-1] == 1000
+    assert [point[0] for point in thin] == sorted(set(range(1000, 0, -17)))
+
+
+def test_a_run_that_is_hostile_in_every_field_still_gives_a_page() -> None:
+    bad = run("even_pairs", "none") | {
+        "config": '{"a": NaN',
+        "environment": '["x"]',
+        "curve": "[[1, Infinity, NaN]]",
+        "seconds": float("nan"),
+        "status": HOSTILE,
+        "steps": 2**62,
+    }
+    page = make_page(records([bad], []))
+    assert data_of(page, "details")["curve"] == [[[1, None, None]]]
+    assert data_of(page, "details")["hours"] == [None]
+
+
+def test_scores_of_the_page_are_those_of_evaluation() -> None:
+    store = many_records(lengths=80, seeds=1)
+    runs = data_of(make_page(store), "details")
+    points = store.accuracies.filter(run=runs["run"][7]).select("length", "accuracy", "whole")
+    exact = score([Accuracy(*row) for row in points.iter_rows()], 40)
+    assert runs["score"][7] == pytest.approx(exact, abs=1e-6)

@@ -1,0 +1,263 @@
+"""Tables of known results: the paper's own numbers, and small stores worked out by hand."""
+
+from typing import Any
+
+import pytest
+
+from randpos.errors import UserError
+from randpos.paper import PLAIN, RANDOMIZED, claim, published
+from randpos.results import Budget, make_table, table_names
+from randpos.results.tables.table import Table
+from randpos.tasks import TASKS
+from tests.results.stores import accuracies_of, paper_table, records, run, scored
+
+BOLD = {
+    "even_pairs": {"randomized-sincos", "randomized-relative", "randomized-rope"},
+    "parity_check": {"randomized-sincos", "randomized-learned"},
+    "cycle_navigation": {"randomized-rope"},
+    "binary_multiplication": {"relative"},
+    "bucket_sort": {"randomized-sincos", "randomized-relative"},
+}
+"""What the paper prints in bold in Table 1 where it is not randomized relative."""
+
+
+def texts(table: Table, view: Any = "ours") -> dict[tuple[str, str], str]:
+    return {
+        (row.key, column.key): table.text(row, column, view)
+        for row in table.rows
+        for column in table.columns
+    }
+
+
+def printed(name: str, digits: int) -> dict[tuple[str, str], str]:
+    """A published table as text, straight from the data file."""
+    cells: dict[tuple[str, str], dict[str, float]] = {}
+    for row in published(name).iter_rows(named=True):
+        cells.setdefault((row["task"], row["encoding"]), {})[row["statistic"]] = row["value"]
+    return {
+        key: f"{one['max']:.{digits}f}"
+        if "max" in one and "mean" not in one
+        else f"{one['mean']:.{digits}f}±{one['sd']:.{digits}f}"
+        for key, one in cells.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "digits"),
+    [
+        ("table1", "scores", 1),
+        ("table-means", "means", 1),
+        ("running-times", "running_times", 2),
+        ("ablation-sorting", "sorting", 1),
+    ],
+)
+def test_the_papers_numbers_give_the_papers_tables(name: str, table: str, digits: int) -> None:
+    made, expected = paper_table(name), printed(table, digits)
+    assert texts(made) == expected
+    assert texts(made, "paper") == expected
+    assert set(texts(made, "difference").values()) == {f"{0:.{digits}f}"}
+
+
+def test_the_papers_numbers_give_the_papers_comparison_with_geometric() -> None:
+    expected = {}
+    for row in published("geometric").iter_rows(named=True):
+        expected.setdefault((row["task"], row["encoding"]), {})[row["statistic"]] = row["value"]
+    made = paper_table("geometric")
+    ours, theirs = texts(made), texts(made, "paper")
+    for (task, side), one in expected.items():
+        assert theirs[task, f"{side}-max"] == f"{one['max']:.1f}"
+        assert theirs[task, f"{side}-mean"] == f"{one['mean']:.1f}±{one['sd']:.1f}"
+    different = {key for key in ours if ours[key] != theirs[key]}
+    # Here the paper's Table 5 differs from its own Tables 1 and 4.
+    assert different == {
+        ("binary_multiplication", "best-randomized-max"),
+        ("bucket_sort", "best-randomized-mean"),
+    }
+    assert ours["binary_multiplication", "best-randomized-max"] == "52.1"
+
+
+def test_bold_is_what_the_paper_prints_in_bold() -> None:
+    made = paper_table("table1")
+    for row in made.rows:
+        bold = {c.key for c in made.columns if made.is_best(row, c, "ours")}
+        assert bold == BOLD.get(row.key, {"randomized-relative"}), row.key
+
+
+def test_the_headline_gain_is_the_papers() -> None:
+    made = texts(paper_table("gains"))
+    assert made["every", "gain"] == f"{claim('gain_mean'):+.1f}"
+    assert made["missing_duplicate", "gain"] == f"{claim('gain_max'):+.1f}"
+
+
+def test_rows_and_columns_are_those_of_the_paper() -> None:
+    made = paper_table("table1")
+    assert [row.key for row in made.rows] == list(TASKS)
+    assert [column.key for column in made.columns] == [*PLAIN, *RANDOMIZED]
+    assert [row.level for row in made.rows] == ["R"] * 4 + ["DCF"] * 4 + ["CS"] * 7
+    daggers = {row.key for row in made.rows if row.dagger}
+    assert daggers == {"parity_check", "cycle_navigation", "bucket_sort"}
+
+
+def test_a_small_store_worked_out_by_hand() -> None:
+    values = {
+        ("relative", 0, 1e-4): 0.50,
+        ("relative", 1, 1e-4): 0.60,
+        ("relative", 0, 3e-4): 0.58,
+        ("relative", 1, 3e-4): 0.58,
+        ("randomized-relative", 0, 1e-4): 0.9999,
+        ("rope", 0, 1e-4): 0.9996,
+    }
+    store = scored([(run("reverse_string", *key), value) for key, value in values.items()])
+    best, means = make_table(store, "table1"), make_table(store, "table-means")
+    assert texts(best)["reverse_string", "relative"] == "60.0"
+    assert texts(means)["reverse_string", "relative"] == "58.0±0.0"
+    assert texts(means)["reverse_string", "rope"] == "100.0"  # one seed: no sd
+    assert texts(best, "difference")["reverse_string", "relative"] == "+1.7"  # 60.0 - 58.3
+    row = next(row for row in best.rows if row.key == "reverse_string")
+    bold = {c.key for c in best.columns if best.is_best(row, c, "ours")}
+    assert bold == {"rope", "randomized-relative"}  # equal as printed
+    missing = [text for text in texts(best).values() if text == "–"]
+    assert len(missing) == 15 * 11 - 3
+    assert "2 seeds × 2 rates" in best.notes[0]
+    assert "1,000 steps of 128 examples, N=40, tested on 500 examples" in best.notes[0]
+
+
+def test_the_largest_budget_is_shown_and_the_rest_left_out() -> None:
+    small = [(run("even_pairs", name, steps=100), 0.9) for name in ("none", "rope")]
+    large = [(run("even_pairs", "none", steps=200), 0.6)]
+    store = scored(small + large)
+    made = make_table(store, "table1")
+    assert texts(made)["even_pairs", "none"] == "60.0"
+    assert texts(made)["even_pairs", "rope"] == "–"
+    assert "200 steps" in made.notes[0]
+    assert "2 complete runs of other encodings or settings left out." in made.notes
+    asked = make_table(store, "table1", Budget("", 40, 500, 100, 128, 500))
+    assert texts(asked)["even_pairs", "none"] == "90.0"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"maximum": 4096}, {"reading": "released"}, {"draw": "per_layer"}, {"training_length": 20}],
+    ids=str,
+)
+def test_table_1_takes_only_the_papers_settings(other: dict[str, Any]) -> None:
+    name = "randomized-relative"
+    store = scored([(run("even_pairs", name), 0.5), (run("even_pairs", name, **other), 0.9)])
+    assert texts(make_table(store, "table1"))["even_pairs", name] == "50.0"
+
+
+def test_hours_as_measured_and_scaled_to_the_papers_steps() -> None:
+    runs = [run("even_pairs", "none", s, steps=1000, seconds=t) for s, t in enumerate([36, 72])]
+    store = scored([(one, 0.5) for one in runs])
+    # 0.01 and 0.02 hours; a run of 2,000,000 steps takes 2,000 times as long.
+    assert texts(make_table(store, "running-times"))["even_pairs", "none"] == "30.00±14.14"
+    measured = make_table(store, "running-times-measured")
+    assert texts(measured)["even_pairs", "none"] == "0.015±0.007"
+    assert measured.views() == ["ours"]
+
+
+def test_the_sweep_over_L() -> None:  # noqa: N802
+    name = "randomized-relative"
+    sizes = {1024: 0.5, 2048: 0.6, 16384: 0.7}
+    results = [(run("reverse_string", name, maximum=size), v) for size, v in sizes.items()]
+    results.append((run("even_pairs", name), 0.9))  # one L only: no comparison
+    made = make_table(scored(results), "max-position")
+    assert [column.key for column in made.columns] == ["1024", "2048", "4096", "8192", "16384"]
+    assert [row.label for row in made.rows] == [
+        "Reverse String · Randomized Relative",
+        "Missing Duplicate · Randomized Relative",
+    ]
+    shown = [made.text(made.rows[0], column, "ours") for column in made.columns]
+    assert shown == ["50.0", "60.0", "–", "–", "70.0"]
+    assert "L=1024, 2048, 16384" in made.notes[0]
+
+
+def test_readings_and_draws_are_compared() -> None:
+    name, kinds = "randomized-relative", {("positions", "per_batch"): 0.5}
+    kinds |= {("released", "per_batch"): 0.6, ("positions", "per_layer"): 0.7}
+    results = [
+        (run("reverse_string", name, reading=reading, draw=draw), value)
+        for (reading, draw), value in kinds.items()
+    ]
+    made = make_table(scored(results), "readings")
+    (row,) = made.rows
+    shown = {column.label: made.text(row, column, "ours") for column in made.columns}
+    assert shown == {
+        "positions, per batch": "50.0",
+        "positions, per layer": "70.0",
+        "released, per batch": "60.0",
+    }
+
+
+@pytest.mark.parametrize("name", ["max-position", "readings"])
+def test_a_longer_run_at_one_setting_does_not_hide_a_comparison(name: str) -> None:
+    other: dict[str, Any] = {"maximum": 1024} if name == "max-position" else {"draw": "per_layer"}
+    kinds: list[tuple[dict[str, Any], float]] = [({}, 0.5), (other, 0.6), ({"steps": 9000}, 0.9)]
+    relative = "randomized-relative"
+    results = [(run("reverse_string", relative, **kind), score) for kind, score in kinds]
+    made = make_table(scored(results), name)
+    assert {cell.ours.value for cell in made.cells.values() if cell.ours} == {50.0, 60.0}
+
+
+@pytest.mark.parametrize("name", ["max-position", "readings"])
+def test_settings_are_compared_over_the_seeds_that_all_have(name: str) -> None:
+    other: dict[str, Any] = {"maximum": 1024} if name == "max-position" else {"draw": "per_layer"}
+    relative = "randomized-relative"
+    results = [
+        (run("reverse_string", relative), 0.5),
+        (run("reverse_string", relative, **other), 0.6),
+    ]
+    lucky = (run("reverse_string", relative, 1), 0.9)
+    made = make_table(scored([*results, lucky]), name)
+    assert {cell.ours.value for cell in made.cells.values() if cell.ours} == {50.0, 60.0}
+    made = make_table(scored([results[1], lucky]), name)  # no seed in common: all are shown
+    assert {cell.ours.value for cell in made.cells.values() if cell.ours} == {90.0, 60.0}
+
+
+def test_the_mean_gain_is_over_the_same_tasks_as_the_papers() -> None:
+    tasks = {"even_pairs": (0.5, 0.7), "bucket_sort": (0.4, 0.9)}
+    results = [
+        (run(task, encoding), score)
+        for task, scores in tasks.items()
+        for encoding, score in zip(("none", "randomized-rope"), scores, strict=True)
+    ]
+    made = make_table(scored([*results, (run("parity_check", "none"), 0.5)]), "gains")
+    cell = made.cells["every", "gain"]
+    assert cell.ours is not None
+    assert cell.paper is not None
+    assert cell.ours.value == pytest.approx((20 + 50) / 2)
+    assert cell.paper.value == pytest.approx(((100.0 - 96.4) + (100.0 - 91.9)) / 2)
+    assert made.notes[-1].startswith("Both means are over the 2 tasks that were run; over all 15")
+
+
+def test_without_a_pair_there_is_no_mean_gain() -> None:
+    made = make_table(scored([(run("even_pairs", "none"), 0.5)]), "gains")
+    assert made.cells["every", "gain"].ours is None
+    assert not any("mean" in note for note in made.notes)
+
+
+def test_encodings_and_tasks_of_ones_own_get_columns_and_rows() -> None:
+    store = scored([(run("even_pairs", "fire"), 0.5), (run("mine:Task", "randomized-fire"), 0.6)])
+    made = make_table(store, "table1")
+    assert [column.key for column in made.columns[11:]] == ["fire", "randomized-fire"]
+    assert (made.rows[-1].key, made.rows[-1].level) == ("mine:Task", "own")
+    assert texts(made)["mine:Task", "randomized-fire"] == "60.0"
+
+
+def test_diverged_runs_are_mentioned() -> None:
+    good, bad = run("even_pairs", "none"), run("even_pairs", "none", 1, status="diverged")
+    made = make_table(records([good, bad], accuracies_of(good, 0.5)), "table1")
+    assert "1 run diverged and is not counted." in made.notes
+    assert texts(made)["even_pairs", "none"] == "50.0"
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_an_empty_store_gives_the_papers_numbers_alone(name: str) -> None:
+    made = make_table(scored([]), name)
+    assert set(texts(made).values()) <= {"–"}
+    assert "No complete run." in made.notes
+
+
+def test_an_unknown_table_is_refused() -> None:
+    with pytest.raises(UserError, match="Unknown table 'tabel1'; did you mean 'table1'"):
+        make_table(scored([]), "tabel1")

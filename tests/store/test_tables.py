@@ -1,0 +1,316 @@
+"""A store as two tables: exact, packed or not, and whatever is damaged is left out by name."""
+
+import dataclasses
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from randpos import Evaluation, UserError
+from randpos.cli.main import main
+from randpos.store.accuracies import accuracies_path, write_accuracies
+from randpos.store.folder import Store
+from randpos.store.tables import PACKED, RUNS, pack, read_records
+from tests.experiments import tiny
+from tests.sweeps import synthetic
+from tests.sweeps.synthetic import CURVE, accuracies, write_run
+
+ALL = list(range(1, 7))
+
+
+@pytest.fixture
+def store(tmp_path) -> Path:
+    """Three complete runs, one tested in two ways, and one of each other state."""
+    for seed in range(3):
+        write_run(tmp_path, tiny(seed=seed))
+    other = dataclasses.replace(tiny(seed=1), evaluation=Evaluation(batch=5, seed=9))
+    write_accuracies(Store(tmp_path).run(other).path, other, accuracies(7, [2, 6]))
+    write_run(tmp_path, tiny(seed=3), "diverged")
+    write_run(tmp_path, tiny(seed=4), "failed", reason="no [bold]luck")
+    write_run(tmp_path, tiny(seed=5), "unfinished")
+    return tmp_path
+
+
+def test_every_run_and_every_accuracy_is_there_exactly(store):
+    runs, tested = read_records(store)
+    assert list(runs.schema.items()) == list(RUNS.items())
+    told = {row["seed"]: row for row in runs.to_dicts()}
+    states = ["complete"] * 3 + ["diverged", "failed", "unfinished"]
+    assert [told[seed]["status"] for seed in range(6)] == states
+    assert [told[seed]["reason"] for seed in range(6)] == [*[None] * 4, "no [bold]luck", None]
+    assert [told[seed]["step"] for seed in range(6)] == [60, 60, 60, 60, None, None]
+    assert json.loads(told[2]["curve"]) == CURVE
+    assert told[0]["seconds"] == 1.5
+    want = [
+        *(({"batch": 16, "seed": 0, "run": tiny(seed=s).digest}, s, ALL) for s in range(3)),
+        ({"batch": 5, "seed": 9, "run": tiny(seed=1).digest}, 7, [2, 6]),
+    ]
+    rows = [way | a._asdict() for way, seed, lengths in want for a in accuracies(seed, lengths)]
+    key = lambda row: (row["run"], row["batch"], row["seed"], row["length"])  # noqa: E731
+    assert tested.to_dicts() == [
+        {name: row[name] for name in tested.columns} for row in sorted(rows, key=key)
+    ]
+
+
+def test_a_row_tells_the_experiment_again(store):
+    records = read_records(store)
+    for seed in range(6):
+        assert records.experiment(tiny(seed=seed).digest) == tiny(seed=seed)
+    row = records.runs.row(by_predicate=pl.col("seed") == 2, named=True)
+    one = tiny(seed=2)
+    assert (row["run"], row["task"], row["encoding"]) == (one.digest, one.task, one.encoding)
+    assert (row["steps"], row["batch"], row["learning_rate"]) == (60, 8, 1e-2)
+    assert (row["training_length"], row["test_length"], row["maximum"]) == (4, 6, 32)
+    assert (row["reading"], row["draw"]) == ("positions", "per_batch")
+
+
+def test_packed_is_the_same_as_unpacked(store, tmp_path_factory):
+    there = tmp_path_factory.mktemp("packed")
+    found = read_records(store)
+    pack(found, there)
+    assert sorted(path.name for path in there.iterdir()) == sorted(PACKED)
+    for one, other in zip(found, read_records(there), strict=True):
+        assert_frame_equal(one, other)
+
+
+def test_a_store_with_both_tells_every_run_once(store):
+    before = read_records(store)
+    pack(before, store)
+    write_run(store, tiny(seed=6))
+    runs, tested = read_records(store)
+    assert runs["seed"].to_list() == list(range(7))
+    assert len(tested) == len(before.accuracies) + len(ALL)
+    assert not tested.select("run", "batch", "seed", "length").is_duplicated().any()
+
+
+def test_a_run_under_way_does_not_hide_what_is_packed(tmp_path):
+    write_run(tmp_path / "old", tiny())
+    before = read_records(tmp_path / "old")
+    pack(before, tmp_path / "new")
+    write_run(tmp_path / "new", tiny(), "unfinished")
+    for one, other in zip(before, read_records(tmp_path / "new"), strict=True):
+        assert_frame_equal(one, other)
+
+
+def test_an_empty_store_has_empty_tables(tmp_path):
+    runs, tested = read_records(tmp_path)
+    assert (len(runs), len(tested)) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["nowhere", "file"])
+def test_what_is_no_folder_is_refused(tmp_path, name):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=f"{name} is not a store of runs"):
+        read_records(tmp_path / name)
+
+
+# Damage.
+
+
+def harm(store: Path, seed: int, name: str, content: str | bytes) -> None:
+    path = Store(store).run(tiny(seed=seed)).path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def config(**changes) -> str:
+    data = tiny().to_dict() | changes
+    return json.dumps({"format": 1, "digest": tiny().digest, "experiment": data})
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", ""),
+        ("config.json", b"\xff\x00"),
+        ("config.json", "[" * 100_000),
+        ("config.json", '{"format": 1}'),
+        ("config.json", '{"format": 1, "experiment": {"model": ' + '{"a":' * 900 + "1"),
+        ("config.json", config(seed=1)),
+        ("config.json", config(seed=True)),
+        ("config.json", config(seed=[0])),
+        ("config.json", config(seed=-1)),
+        ("config.json", config(learning_rate="fast")),
+        ("config.json", config(learning_rate=float("nan"))),
+        ("config.json", config(steps=10**30)),
+        ("config.json", config(task="nowhere:Task")),
+        ("config.json", config(task="/etc:passwd\ud800")),
+        ("config.json", config(colour="red")),
+        ("result.json", "{"),
+        ("result.json", "[]"),
+        ("result.json", '{"status": "perfect"}'),
+        ("result.json", '{"status": "complete", "step": "many"}'),
+        ("result.json", '{"status": "complete", "step": NaN}'),
+        ("result.json", '{"status": "complete", "step": Infinity}'),
+        ("result.json", f'{{"status": "complete", "step": {10**30}}}'),
+        ("result.json", '{"status": "complete", "seconds": true}'),
+        ("result.json", f'{{"status": "complete", "seconds": {10**400}}}'),
+        ("environment.json", "{"),
+        ("failure.json", "{"),
+    ],
+)
+def test_a_damaged_run_is_left_out_and_named(store, name, content):
+    harm(store, 0, name, content)
+    with pytest.warns(UserWarning, match=f"left out: .*{tiny().digest}") as told:
+        runs, tested = read_records(store)
+    assert len(told) == 1
+    assert sorted(runs["seed"]) == [1, 2, 3, 4, 5]
+    assert tiny().digest not in tested["run"]
+
+
+def test_huge_steps_are_left_out_even_under_their_true_name(store):
+    one = tiny()
+    object.__setattr__(one, "steps", 10**30)
+    folder = Store(store).run(one)
+    folder.create(one)
+    with pytest.warns(UserWarning, match=f"{one.digest}.*steps=1000"):
+        assert len(read_records(store).runs) == 6
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(100) + b"PAR1"])
+def test_a_damaged_parquet_is_left_out_and_named(store, content):
+    path = accuracies_path(Store(store).run(tiny()).path, tiny())
+    path.write_bytes(content)
+    with pytest.warns(UserWarning, match=f"left out: {path} is damaged") as told:
+        runs, tested = read_records(store)
+    assert len(told) == 1
+    assert len(runs) == 6
+    assert set(tested["run"]) == {tiny(seed=1).digest, tiny(seed=2).digest}
+
+
+def test_a_parquet_of_other_columns_is_left_out_and_named(store):
+    path = accuracies_path(Store(store).run(tiny()).path, tiny())
+    pl.DataFrame({"length": ["one"]}).write_parquet(path)
+    with pytest.warns(UserWarning, match=f"left out: {path} is damaged"):
+        assert tiny().digest not in read_records(store).accuracies["run"]
+
+
+@pytest.mark.parametrize("share", [1e308, -0.1, float("nan"), float("inf"), None])
+def test_accuracies_that_no_test_can_measure_are_left_out_and_named(store, share):
+    path = accuracies_path(Store(store).run(tiny()).path, tiny())
+    table = pl.read_parquet(path)
+    wrong = pl.when(pl.col("length") == 3).then(share).otherwise("accuracy").alias("accuracy")
+    table.with_columns(wrong).cast(table.schema).write_parquet(path)
+    with pytest.warns(UserWarning, match=f"left out: 1 accuracies .*{tiny().digest}"):
+        tested = read_records(store).accuracies
+    left = tested.filter(run=tiny().digest)["length"].to_list()
+    assert left == [n for n in ALL if n != 3]
+
+
+@pytest.mark.filterwarnings("ignore:left out:UserWarning")
+def test_flipped_bits_are_survived(store, tmp_path_factory):
+    """Whatever a flipped bit does to a file: a warning or another number, never a crash."""
+    path = accuracies_path(Store(store).run(tiny()).path, tiny())
+    there = tmp_path_factory.mktemp("packed")
+    pack(read_records(store), there)
+    draw = random.Random(0)
+    for file, folder in ((path, store), *((there / name, there) for name in PACKED)):
+        intact = file.read_bytes()
+        for _ in range(40):
+            content = bytearray(intact)
+            content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+            file.write_bytes(content)
+            try:
+                read_records(folder)
+            except UserError as error:
+                assert str(file) in str(error)  # noqa: PT017
+        file.write_bytes(intact)
+    read_records(store)
+
+
+def test_looking_at_a_store_imports_nothing_that_it_names(tmp_path, monkeypatch):
+    """A config may name a task of somebody's own, and the module may lie right here."""
+    monkeypatch.chdir(tmp_path)
+    Path("hostile.py").write_text("raise SystemExit('executed')")
+    data = tiny().to_dict() | {"task": "hostile:Task"}
+    one = tiny()
+    object.__setattr__(one, "task", "hostile:Task")
+    folder = tmp_path / "runs" / one.digest
+    folder.mkdir(parents=True)
+    text = {"format": 1, "digest": one.digest, "experiment": data}
+    (folder / "config.json").write_text(json.dumps(text))
+    runs, _ = read_records(tmp_path / "runs")
+    assert runs["task"].to_list() == ["hostile:Task"]
+    assert "hostile" not in sys.modules
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_a_damaged_pack_is_refused_and_named(store, tmp_path_factory, name):
+    there = tmp_path_factory.mktemp("packed")
+    pack(read_records(store), there)
+    (there / name).write_bytes((there / name).read_bytes()[:-9])
+    with pytest.raises(UserError, match=f"{name} is damaged"):
+        read_records(there)
+
+
+def test_half_a_pack_is_refused_and_named(store, tmp_path_factory):
+    there = tmp_path_factory.mktemp("packed")
+    pack(read_records(store), there)
+    (there / PACKED[1]).unlink()
+    with pytest.raises(UserError, match=r"accuracies\.parquet cannot be used: No such file"):
+        read_records(there)
+
+
+def test_a_pack_of_a_newer_format_is_refused(store, tmp_path_factory, monkeypatch):
+    there = tmp_path_factory.mktemp("packed")
+    monkeypatch.setattr("randpos.store.tables.FORMAT", 99)
+    pack(read_records(store), there)
+    monkeypatch.undo()
+    with pytest.raises(UserError, match=r"was written in format 99.*install a newer randpos"):
+        read_records(there)
+
+
+# A newer format.
+
+
+@pytest.mark.parametrize("command", [["runs", "show"], ["evaluate"]])
+@pytest.mark.filterwarnings("default:left out:UserWarning")
+def test_a_run_of_a_newer_format_is_listed_with_a_warning_and_else_refused(
+    store, capsys, monkeypatch, command
+):
+    monkeypatch.setattr("warnings.showwarning", lambda *_: None)
+    monkeypatch.setattr("randpos.cli.main.enable_cache", lambda: None)
+    harm(store, 0, "config.json", '{"format": 99, "experiment": {}}')
+    assert main(["runs", "list", "--store", str(store), "--format", "json"]) == 0
+    told = capsys.readouterr()
+    assert sorted(row["seed"] for row in json.loads(told.out)) == [1, 2, 3, 4, 5]
+    assert f"{tiny().digest} was written in format 99" in told.err
+    assert main([*command, tiny().digest, "--store", str(store)]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "was written in format 99" in said
+    assert "install a newer randpos" in said
+
+
+# Thousands.
+
+READ = """
+import sys, time
+from pathlib import Path
+from randpos.store.tables import read_records
+began = time.perf_counter()
+records = read_records(Path(sys.argv[1]))
+seconds = time.perf_counter() - began
+print(len(records.runs), len(records.accuracies), records.accuracies["accuracy"].sum())
+# Not ru_maxrss, which counts what the process that this one was forked from held.
+status = dict(line.split(':', 1) for line in open('/proc/self/status'))
+print(status['VmHWM'].split()[0], seconds)
+"""
+
+
+@pytest.mark.slow
+def test_six_thousand_runs_of_five_hundred_lengths_fit_into_a_gigabyte(tmp_path):
+    # In processes of their own, where no types are checked and memory is counted alone.
+    subprocess.run([sys.executable, "-m", synthetic.__name__, tmp_path, "6000"], check=True)
+    line = [sys.executable, "-c", READ, tmp_path]
+    told = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
+    assert told[:2] == ["6000", "3000000"]
+    seeds, lengths = np.arange(1000)[:, None], np.arange(1, 501)
+    total = 6 * np.sum((seeds + 1) / (lengths + seeds + 1))
+    assert float(told[2]) == pytest.approx(total, rel=1e-9)
+    assert int(told[3]) < 2**20  # kilobytes
+    print(f"read in {float(told[4]):.1f} s")

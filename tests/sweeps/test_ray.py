@@ -1,0 +1,168 @@
+"""Sweeps on a real Ray cluster of two nodes on this machine, one of which is killed."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+from randpos import UserError
+from randpos.store.folder import Lock
+from randpos.sweeps import ray as cluster_module
+from randpos.sweeps.ray import Ray, work
+from tests.experiments import tiny
+from tests.sweeps.processes import Command, end, environment, leftovers, outcome
+
+pytest.importorskip("ray")
+
+
+CLUSTER = """
+import sys
+from ray.cluster_utils import Cluster
+size = {"object_store_memory": 80 * 2**20}
+head = {"num_cpus": 0, "include_dashboard": False, **size}
+cluster = Cluster(initialize_head=True, head_node_args=head)
+nodes = [cluster.add_node(num_cpus=1, **size) for _ in range(2)]
+print(cluster.address, flush=True)
+for line in sys.stdin:
+    cluster.remove_node(nodes.pop(), allow_graceful=False)  # with SIGKILL
+    print("killed", flush=True)
+cluster.shutdown()
+"""
+
+
+class Cluster:
+    """A head that does no work, and two nodes that do, in a process of their own."""
+
+    def __init__(self) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", CLUSTER],
+            stdin=pipe,
+            stdout=pipe,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.address = self._answer()
+
+    def _answer(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def kill_a_node(self) -> None:
+        """With all of its processes at once."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("kill\n")
+        self.process.stdin.flush()
+        assert self._answer() == "killed"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Nodes that outlive a test."""
+    made = Cluster()
+    yield made
+    made.process.communicate(timeout=60)
+
+
+def command(tmp_path, cache, cluster: Cluster) -> Command:
+    flags = ("--executor", "ray", "--address", cluster.address)
+    return Command(tmp_path / "runs", cache, *flags)
+
+
+@pytest.mark.slow  # the next test ends with the same files, after more trouble
+def test_a_cluster_gives_the_same_files_as_this_machine(tmp_path, cache, quiet, cluster):
+    ray = command(tmp_path, cache, cluster)
+    ray.finish()
+    assert outcome(ray.store) == quiet
+    assert leftovers(ray.store) == []
+
+
+def test_when_a_node_dies_its_runs_go_on_elsewhere(tmp_path, cache, quiet, cluster):
+    ray = command(tmp_path, cache, cluster)
+    process = ray.start()
+    # Lines of metrics are in the driver's store only when they have arrived with checkpoints.
+    ray.wait_for(process, 3)
+    assert process.poll() is None
+    cluster.kill_a_node()
+    end(process)
+    assert outcome(ray.store) == quiet
+    assert leftovers(ray.store) == []
+    assert not list(ray.store.rglob("failure.json"))
+
+
+@pytest.mark.slow
+def test_a_killed_driver_is_continued_from_the_checkpoints_that_arrived(
+    tmp_path, cache, quiet, cluster
+):
+    ray = command(tmp_path, cache, cluster)
+    process = ray.start()
+    ray.wait_for(process, 3)
+    process.kill()
+    process.communicate()
+    assert not list(ray.store.rglob("failure.json"))
+    assert list(ray.store.glob("*/checkpoints/*.json"))
+    ray.finish()
+    assert outcome(ray.store) == quiet
+    assert leftovers(ray.store) == []
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:", "127.0.0.1:many", "[::1]:1"]
+)
+def test_a_cluster_that_is_not_there_is_a_sentence_at_once(tmp_path, address):
+    with pytest.raises(UserError, match=f"no Ray cluster at '{re.escape(address)}'; start one"):
+        Ray(tmp_path, address)
+
+
+THREADS = """
+import os, jax
+from randpos.sweeps.ray import work
+list(work([], {}, 1.0))
+jax.devices()
+tasks = os.listdir("/proc/self/task")
+names = [open(f"/proc/self/task/{task}/comm").read().strip() for task in tasks]
+print(names.count("tf_XLAEigen"))
+"""
+
+
+def test_a_node_computes_with_one_thread_as_workers_here_do(cache):
+    """With several threads XLA adds in another order, and local and Ray would differ."""
+    line = [sys.executable, "-c", THREADS]
+    told = subprocess.run(line, env=environment(cache), capture_output=True, text=True, check=True)
+    assert told.stdout == "1\n"
+
+
+def test_what_a_killed_job_left_on_a_node_is_removed_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(cluster_module, "enable_cache", lambda: None)
+    monkeypatch.setitem(os.environ, "PJRT_NPROC", "1")
+    names = [f"{cluster_module.PREFIX}{kind}" for kind in ("left", "busy", "new", "link")]
+    left, busy, new, link = (tmp_path / name for name in names)
+    other = tmp_path / "other"
+    for folder in (left, busy, new, other):
+        (folder / "run").mkdir(parents=True)
+    link.symlink_to(other)
+    lock = Lock(busy)
+    for folder in (left, busy, other):
+        os.utime(folder, (0, 0))
+    os.utime(link, (0, 0), follow_symlinks=False)
+    list(work([], {}, 1.0))
+    lock.release()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [busy.name, new.name, link.name, other.name]
+    )
+    assert (other / "run").exists()
+
+
+def test_work_that_breaks_says_so_instead_of_ending_quietly(monkeypatch):
+    def broken(*_):
+        raise MemoryError("there is none left")
+
+    monkeypatch.setattr(cluster_module, "perform", broken)
+    monkeypatch.setattr(cluster_module, "enable_cache", lambda: None)
+    monkeypatch.setitem(os.environ, "PJRT_NPROC", "1")  # which the work sets for good
+    found = list(work([tiny().to_dict()], {}, 1.0))
+    assert found == [("broken", "MemoryError: there is none left")]

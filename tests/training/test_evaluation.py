@@ -1,0 +1,249 @@
+"""Accuracy per length, and the score."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from randpos import (
+    Accuracy,
+    Architecture,
+    Evaluation,
+    Example,
+    Experiment,
+    Schedule,
+    Task,
+    UserError,
+    evaluation,
+)
+from randpos.training.batch import assemble
+from randpos.training.evaluation import (
+    Evaluator,
+    in_domain,
+    lengths_to_test,
+    piece_count,
+    score,
+    sizes,
+)
+from tests.experiments import random_model, tiny
+
+SIX = Schedule("fixed", 6)
+"""One size, so that one program serves all lengths up to six."""
+
+
+def curve(values: dict[int, float]) -> list[Accuracy]:
+    return [Accuracy(length, value, 0.0) for length, value in values.items()]
+
+
+# Which lengths count.
+
+
+def test_the_paper_tests_every_length_up_to_five_hundred():
+    assert lengths_to_test(Experiment()) == list(range(1, 501))
+
+
+def test_the_score_is_the_mean_over_exactly_the_lengths_41_to_500():
+    rng = np.random.default_rng(0)
+    values = dict(enumerate(rng.random(500), start=1))
+    beyond = [values[n] for n in range(41, 501)]
+    assert score(curve(values), 40) == pytest.approx(np.mean(beyond), rel=1e-12)
+    assert len(beyond) == 460
+
+
+def test_in_domain_is_the_mean_over_exactly_the_training_lengths():
+    values = {n: float(n <= 40) for n in range(1, 501)}
+    assert in_domain(curve(values), 40) == 1.0
+    assert score(curve(values), 40) == 0.0
+
+
+@pytest.mark.parametrize("edge", [40, 41])
+def test_one_length_at_the_edge_moves_one_mean_only(edge):
+    values = {n: float(n == edge) for n in range(1, 501)}
+    assert in_domain(curve(values), 40) == pytest.approx((edge == 40) / 40)
+    assert score(curve(values), 40) == pytest.approx((edge == 41) / 460)
+
+
+def test_skipped_lengths_are_interpolated():
+    straight = {n: n / 1000 for n in range(1, 501)}
+    some = {n: straight[n] for n in (1, 17, 40, 41, 300, 500)}
+    assert score(curve(some), 40) == pytest.approx(np.mean([n / 1000 for n in range(41, 501)]))
+    assert in_domain(curve(some), 40) == pytest.approx(np.mean([n / 1000 for n in range(1, 41)]))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_over_all_lengths_the_score_is_the_plain_mean(values):
+    found = score(curve(dict(enumerate(values, start=11))), 10)
+    assert found == pytest.approx(np.mean(values), abs=1e-12)
+
+
+@given(st.dictionaries(st.integers(1, 60), st.floats(0, 1), min_size=2))
+def test_the_mean_is_that_of_numpys_interpolation(values):
+    lengths = sorted(values)
+    every = np.interp(range(lengths[0], lengths[-1] + 1), lengths, [values[n] for n in lengths])
+    assert score(curve(values), 0) == pytest.approx(every.mean(), abs=1e-12)
+
+
+def test_the_order_of_accuracies_does_not_matter():
+    values = curve({41: 0.1, 50: 0.9, 60: 0.3})
+    assert score(values[::-1], 40) == score(values, 40)
+
+
+def test_nothing_tested_is_no_score():
+    assert score(curve({1: 1.0}), 40) is None
+    assert in_domain(curve({41: 1.0}), 40) is None
+
+
+@pytest.mark.parametrize("stride", [1, 3, 7, 100])
+def test_both_ends_of_both_ranges_are_always_tested(stride):
+    found = lengths_to_test(Experiment(evaluation=Evaluation(stride=stride)))
+    assert {1, 40, 41, 500} <= set(found)
+    assert found == sorted(set(found))
+    assert len(found) <= 500 // stride + 4
+
+
+@pytest.mark.parametrize("longest", [1, 39, 40, 41, 200])
+def test_a_shorter_test_ends_at_its_longest_length(longest):
+    assert lengths_to_test(Experiment(), longest) == list(range(1, longest + 1))
+
+
+@pytest.mark.parametrize("longest", [0, -1, 501])
+def test_lengths_that_the_run_was_not_made_for_are_refused(longest):
+    with pytest.raises(UserError, match=f"max_length={longest} must lie between 1 and M=500"):
+        lengths_to_test(Experiment(), longest)
+
+
+@pytest.mark.parametrize(("seen", "longest"), [(40, 500), (1, 1), (1, 500), (40, 41), (500, 500)])
+def test_few_sizes_serve_all_lengths(seen, longest):
+    found = sizes(Experiment(lengths=Schedule(maximum=seen), test_length=longest))
+    assert found[-1] == longest
+    assert found == sorted(found)
+    assert len(set(found)) <= 20
+
+
+def test_the_longest_sequences_are_computed_in_pieces_within_the_budget():
+    experiment = Experiment(task="duplicate_string")
+    example = 4 * 8 * 1500**2
+    assert -(-500 // piece_count(experiment, 500)) * example <= evaluation.BUDGET + example
+
+
+# Accuracies of models whose answers are known.
+
+
+def constant(experiment: Experiment, answer: int):
+    """Parameters of a model that answers the same to everything."""
+    model = random_model(experiment)
+    head = (
+        jnp.zeros_like(model.head.weight),
+        1.0 * (jnp.arange(experiment.problem.classes) == answer),
+    )
+    model = eqx.tree_at(lambda m: (m.head.weight, m.head.bias), model, head)
+    return eqx.filter(model, eqx.is_array)
+
+
+def batch_of(experiment: Experiment, length: int):
+    """The batch that a length is tested on, and its positions."""
+    options = experiment.evaluation
+    to_batch, to_positions = jax.random.split(
+        jax.random.fold_in(jax.random.key(options.seed), length)
+    )
+    task = experiment.problem
+    batch = task.sample(to_batch, length, options.batch, length)
+    sequences = assemble(task, batch, jnp.asarray(length))
+    time = sequences.tokens.shape[1]
+    return batch, sequences.tokens, experiment.scheme.draw(to_positions, time, time)
+
+
+def test_a_constant_answer_is_right_as_often_as_it_is_the_answer():
+    experiment = tiny(lengths=SIX, evaluation=Evaluation(batch=16, seed=4))
+    evaluator, answers = Evaluator(experiment), np.asarray(batch_of(experiment, 2)[0].outputs)
+    for answer in (0, 1):
+        (found,) = evaluator.test(constant(experiment, answer), [2])
+        assert found.accuracy == pytest.approx((answers == answer).mean())
+        assert found.whole == pytest.approx((answers == answer).all(axis=1).mean())
+
+
+class Ones(Task):
+    """A task that a constant answer solves: whatever comes, say 1, then stop."""
+
+    name, level, description = "ones", "R", "All ones."
+    symbols, output_symbols, chance, terminator = "01", "012", 0.5, 2
+
+    def output_length(self, length):
+        return length
+
+    def example(self, key, length, maximum):
+        places = jnp.arange(maximum)
+        bits = jax.random.bernoulli(key, shape=(maximum,)).astype(jnp.int32)
+        answer = jnp.where(places < length, 1, 0)
+        return Example(jnp.where(places < length, bits, 0), answer)
+
+
+def test_a_perfect_model_is_perfect():
+    experiment = tiny(task="tests.training.test_evaluation:Ones", lengths=SIX)
+    found = list(Evaluator(experiment).test(constant(experiment, 1), [6, 1, 3]))
+    assert found == [Accuracy(1, 1.0, 1.0), Accuracy(3, 1.0, 1.0), Accuracy(6, 1.0, 1.0)]
+
+
+STACK = tiny(
+    task="stack_manipulation",
+    encoding="randomized-rope",
+    lengths=SIX,
+    evaluation=Evaluation(batch=7),
+    model=Architecture(layers=2, heads=2, dim=8, hidden=8, dropout=0.5),
+)
+
+
+@pytest.fixture(scope="module")
+def stack():
+    """A random model on a task whose answers do not all count, and its accuracies."""
+    model = random_model(STACK)
+    parameters = eqx.filter(model, eqx.is_array)
+    return model, parameters, list(Evaluator(STACK).test(parameters, [1, 2, 4, 6]))
+
+
+def test_accuracy_counts_answers_up_to_the_terminator(stack):
+    model, _, (*_, point, _) = stack
+    batch, tokens, positions = batch_of(STACK, point.length)
+    answers = np.asarray(batch.outputs)
+    said = np.asarray(model(tokens, positions))[:, -answers.shape[1] :].argmax(-1)
+    right = total = whole = 0
+    for mine, wanted in zip(said, answers, strict=True):
+        ends = wanted.tolist().index(2) + 1
+        right += sum(mine[:ends] == wanted[:ends])
+        total += ends
+        whole += all(mine[:ends] == wanted[:ends])
+    assert point.length == 4
+    assert point.accuracy == pytest.approx(right / total)
+    assert point.whole == pytest.approx(whole / STACK.evaluation.batch)
+
+
+def test_in_pieces_the_accuracy_is_the_same(stack, monkeypatch):
+    # Pieces of 2 of 7 examples: the eighth must not count.
+    _, parameters, whole = stack
+    monkeypatch.setattr(evaluation, "BUDGET", 2 * 4 * 2 * 13**2)
+    assert piece_count(STACK, 6) == 4
+    assert list(Evaluator(STACK).test(parameters, [1, 2, 4, 6])) == whole
+
+
+def test_a_whole_answer_is_never_right_more_often_than_its_tokens_on_average():
+    # With one answer per example the two are the same; with as many for each, whole is smaller.
+    experiment = tiny(lengths=SIX, evaluation=Evaluation(batch=64))
+    parameters = eqx.filter(random_model(experiment), eqx.is_array)
+    found = list(Evaluator(experiment).test(parameters, range(1, 7)))
+    assert found[0].whole == found[0].accuracy
+    assert all(point.whole <= point.accuracy for point in found)
+
+
+def test_lengths_are_padded_to_the_smallest_size_that_fits(monkeypatch):
+    used = []
+    monkeypatch.setattr(evaluation, "sizes", lambda _: [4, 8, 12])
+    monkeypatch.setattr(
+        evaluation, "accuracy", lambda _, size, *rest: (used.append(size), (1, 1))[1]
+    )
+    monkeypatch.setattr(evaluation.jax, "jit", lambda function, **_: function)
+    experiment = tiny(test_length=12)
+    list(Evaluator(experiment).test(None, range(1, 13)))
+    assert used == [4] * 4 + [8] * 4 + [12] * 4

@@ -1,0 +1,256 @@
+"""The training program: one step against its definition, and what must not change a step."""
+
+import itertools
+from functools import partial
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from randpos import TASKS, Architecture, Experiment, PositionOptions, Schedule, get_task
+from randpos.training import step as training
+from randpos.training.batch import assemble
+from randpos.training.lengths import buckets
+from randpos.training.step import STRIDE, Engine, Member, State, draw_work, gradients, make_engine
+from tests.experiments import random_model, shared_engine, tiny
+from tests.oracles.training import Adam, clip, cross_entropy, gradient, loss
+from tests.small import doubles
+
+
+def at(number: int) -> jax.Array:
+    return jnp.asarray(number, jnp.int32)
+
+
+def step_key(seed: int, number: int) -> jax.Array:
+    """The key of a training step."""
+    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), 1), number)
+
+
+def run(engine: Engine, who: Member, *stops: int, state: State | None = None):
+    """Trains from one stop to the next; returns the state and the losses of all steps."""
+    state = engine.start(who) if state is None else state
+    losses, accuracies = [], []
+    for first, last in itertools.pairwise(stops):
+        state, metrics = engine.advance(state, who, at(first), at(last))
+        losses += np.asarray(metrics.loss)[: last - first].tolist()
+        accuracies += np.asarray(metrics.accuracy)[: last - first].tolist()
+    return state, losses, accuracies
+
+
+def same(one: Any, two: Any) -> bool:
+    """Whether all arrays agree to the last bit."""
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def distance(one: Any, two: Any) -> float:
+    """How far two trees of arrays are apart, relative to their size."""
+    flat = [np.concatenate([np.ravel(x) for x in jax.tree.leaves(t)]) for t in (one, two)]
+    return float(np.linalg.norm(flat[0] - flat[1]) / np.linalg.norm(flat[1]))
+
+
+# One step, against its definition.
+
+SMALL = Architecture(layers=1, heads=2, dim=4, hidden=4, dropout=0.0)
+BETWEEN = 0.3
+"""Between the norms of the two gradients below, so that one is clipped and the other is not."""
+
+
+def test_two_steps_are_loss_gradient_clipping_and_adam():
+    experiment = tiny(model=SMALL, batch=2, clip=BETWEEN, lengths=Schedule("fixed", 2), seed=3)
+    engine, who = make_engine(experiment), training.member(experiment)
+    start = engine.start(who)
+    trained, losses, _ = run(engine, who, 0, 2, state=start)
+
+    _, static = experiment.skeleton()
+    model = doubles(eqx.combine(start.parameters, static))
+    parameters = [np.array(x) for x in jax.tree.leaves(eqx.filter(model, eqx.is_array))]
+    _, structure = jax.tree.flatten(eqx.filter(model, eqx.is_array))
+    # The oracle's model looks into these very arrays.
+    model = eqx.combine(jax.tree.unflatten(structure, parameters), static)
+    slots = Adam([np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters])
+    norms = []
+    for number in range(2):
+        work = draw_work(experiment, step_key(3, number), at(2))
+        tokens = np.asarray(assemble(experiment.problem, work.batch, at(2)).tokens)
+        assert isinstance(work.positions, training.Positions)
+        where = [(np.asarray(work.positions.key), np.asarray(work.positions.offsets))]
+        measure = partial(loss, model, tokens, np.asarray(work.batch.outputs), where)
+        assert losses[number] == pytest.approx(measure(), rel=1e-5)
+        slopes = gradient(measure, parameters)
+        norms.append(np.sqrt(sum((g**2).sum() for g in slopes)))
+        slopes = clip(slopes, BETWEEN)
+        slots = slots.step(parameters, slopes, experiment.learning_rate)
+    found = [np.asarray(x) for x in jax.tree.leaves(trained.parameters)]
+    assert min(norms) < BETWEEN < max(norms), norms
+    for mine, wanted in zip(found, parameters, strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=0, atol=2e-6)
+
+
+def test_loss_counts_what_follows_the_terminator_and_accuracy_does_not():
+    experiment = tiny(task="stack_manipulation", model=SMALL, encoding="none", batch=16)
+    model = random_model(experiment)
+    # Zeros are what follows the terminator: a model that says zero is right where it cannot count.
+    model = eqx.tree_at(lambda m: m.head.bias, model, jnp.asarray([2.0, 0.0, 0.0]))
+    parameters, static = eqx.partition(model, eqx.is_array)
+    length = at(4)
+    work = draw_work(experiment, jax.random.key(2), length)
+    _, found, accuracy = gradients(experiment, static, 4, parameters, work, length)
+
+    sequences = assemble(experiment.problem, work.batch, length)
+    logits = np.asarray(model(sequences.tokens, work.positions))[:, -5:]
+    answers, counted = np.asarray(work.batch.outputs), np.asarray(work.batch.counted)
+    every = [cross_entropy(logits[i, j], int(answers[i, j])) for i, j in np.ndindex(answers.shape)]
+    right = logits.argmax(-1) == answers
+    assert float(found) == pytest.approx(np.mean(every), rel=1e-5)
+    assert float(accuracy) == pytest.approx(right[counted].mean(), rel=1e-6)
+    assert right[~counted].any()
+
+
+# What must not change a step.
+
+CASES = {
+    "sincos": tiny(encoding="randomized-sincos", test_length=8, lengths=Schedule("uniform", 8)),
+    "relative": tiny(
+        task="binary_addition",
+        encoding="randomized-relative",
+        test_length=8,
+        lengths=Schedule("uniform", 8),
+        positions=PositionOptions(maximum=32, draw="per_layer"),
+        model=Architecture(layers=2, heads=2, dim=8, hidden=8, dropout=0.3),
+    ),
+    "geometric": tiny(
+        task="missing_duplicate",
+        encoding="geometric",
+        test_length=8,
+        lengths=Schedule("uniform", 8),
+    ),
+}
+
+
+def work_of(experiment: Experiment, length: int, size: int):
+    """Gradient, loss and accuracy of a step that is padded to a size."""
+    parameters, static = eqx.partition(random_model(experiment), eqx.is_array)
+    work = draw_work(experiment, jax.random.key(2), at(length))
+    return jax.jit(partial(gradients, experiment, static, size))(parameters, work, at(length))
+
+
+@pytest.mark.parametrize("experiment", CASES.values(), ids=CASES)
+def test_padding_changes_neither_loss_nor_gradient(experiment):
+    exact, padded = (work_of(experiment, 5, size) for size in (5, 8))
+    assert float(padded[1]) == pytest.approx(float(exact[1]), rel=1e-6)
+    assert distance(padded[0], exact[0]) < 1e-6
+    assert float(padded[2]) == float(exact[2])
+
+
+def test_pieces_change_neither_loss_nor_gradient(monkeypatch):
+    monkeypatch.setattr(training, "TOKENS", 10**9)
+    whole = work_of(CASES["relative"], 5, 5)
+    monkeypatch.setattr(training, "TOKENS", 40)
+    pieces = work_of(CASES["relative"], 5, 5)
+    assert training.piece_count(8, 11) == 4
+    assert float(pieces[1]) == pytest.approx(float(whole[1]), rel=1e-6)
+    assert distance(pieces[0], whole[0]) < 1e-6
+    assert float(pieces[2]) == float(whole[2])
+
+
+def test_a_step_is_padded_to_the_smallest_size_that_fits(monkeypatch):
+    def sized(experiment, static, size, parameters, work, length):
+        nothing = jax.tree.map(jnp.zeros_like, parameters)
+        return nothing, jnp.asarray(size, jnp.float32), jnp.asarray(length, jnp.float32)
+
+    monkeypatch.setattr(training, "gradients", sized)
+    experiment = tiny(encoding="none", lengths=Schedule("uniform", 9), test_length=9)
+    sizes = buckets(9, training.BUCKETS)
+    _, chosen, lengths = run(
+        make_engine(experiment), training.member(experiment), *range(0, 101, STRIDE)
+    )
+    assert set(lengths) == set(range(1, 10))
+    assert chosen == [min(size for size in sizes if size >= length) for length in lengths]
+    assert lengths[:3] == [float(experiment.lengths.length(step)) for step in range(3)]
+
+
+def test_several_sizes_train_as_one_size_does(monkeypatch):
+    experiment = tiny(encoding="none", lengths=Schedule("uniform", 4), learning_rate=1e-3)
+    found = {}
+    for count in (1, 2):
+        monkeypatch.setattr(training, "BUCKETS", count)
+        found[count] = run(make_engine(experiment), training.member(experiment), 0, STRIDE)
+    np.testing.assert_allclose(found[2][1], found[1][1], rtol=1e-5)
+    assert distance(found[2][0].parameters, found[1][0].parameters) < 1e-4
+
+
+@pytest.mark.parametrize("stops", [(0, 20, 40), (0, 7, 27, 40), (0, 1, 2, 20, 20, 40)])
+def test_a_run_may_stop_at_any_step(stops):
+    experiment = tiny()
+    engine, who = shared_engine(experiment), training.member(experiment)
+    straight, broken = run(engine, who, 0, 20, 40), run(engine, who, *stops)
+    assert same(straight[0], broken[0])
+    assert straight[1:] == broken[1:]
+
+
+def test_steps_not_taken_have_no_metrics():
+    experiment = tiny()
+    engine, who = shared_engine(experiment), training.member(experiment)
+    _, metrics = engine.advance(engine.start(who), who, at(0), at(3))
+    assert np.flatnonzero(metrics.loss).tolist() == [0, 1, 2]
+    assert not np.any(np.asarray(metrics.accuracy)[3:])
+
+
+def test_another_seed_is_another_run_from_the_start():
+    one, two = tiny(seed=0), tiny(seed=1)
+    engine = shared_engine(one)
+    starts = [engine.start(training.member(e)).parameters for e in (one, two)]
+    assert not same(*starts)
+
+
+def test_a_larger_learning_rate_takes_proportionally_larger_first_steps():
+    one, two = tiny(learning_rate=1e-3), tiny(learning_rate=2e-3)
+    engine = shared_engine(one)
+    start = engine.start(training.member(one))
+    after = [run(engine, training.member(e), 0, 1, state=start)[0].parameters for e in (one, two)]
+    moves = [jax.tree.map(lambda a, b: a - b, a, start.parameters) for a in after]
+    assert distance(moves[1], jax.tree.map(lambda x: 2 * x, moves[0])) < 1e-4
+
+
+@pytest.mark.parametrize("time", [1, 3, 41, 399, 400, 401, 10**6])
+@pytest.mark.parametrize("batch", [1, 7, 128])
+def test_pieces_are_equal_and_fit_the_cache_if_they_can(batch, time):
+    pieces = training.piece_count(batch, time)
+    assert batch % pieces == 0
+    assert batch // pieces == 1 or batch // pieces * time <= training.TOKENS
+
+
+# All tasks can be learned. Training batches are new at every step, so the accuracy in training is
+# that on unseen examples of the lengths 1..3; all answers follow from the inputs at these lengths.
+
+QUICK = ("parity_check", "reverse_string")
+
+
+def tasks() -> list[Any]:
+    return [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in TASKS]
+
+
+@pytest.mark.parametrize("name", tasks())
+def test_a_small_model_learns_lengths_up_to_three(name, monkeypatch):
+    monkeypatch.setattr(training, "BUCKETS", 1)
+    experiment = Experiment(
+        task=name,
+        encoding="sincos",
+        batch=32,
+        learning_rate=3e-3,
+        test_length=3,
+        model=Architecture(layers=2, heads=4, dim=32, hidden=64, dropout=0.0),
+        lengths=Schedule("uniform", 3),
+    )
+    engine, who = make_engine(experiment), training.member(experiment)
+    state, best = engine.start(who), 0.0
+    for first in range(0, 1600, 100):
+        state, _, accuracies = run(engine, who, *range(first, first + 101, STRIDE), state=state)
+        best = max(best, float(np.mean(accuracies)))
+        if best >= 0.99:
+            return
+    pytest.fail(f"{get_task(name).name} reached only {best:.3f}")
