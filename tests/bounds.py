@@ -18,31 +18,31 @@ EXTRAS = ("report", "tracking")
 TOOLS = ("beartype", "hypothesis", "playwright", "pytest", "pytest-xdist", "scipy")
 """What of the extra `dev` the tests import; PyTorch, Ray and the browser are tested elsewhere."""
 SUBSET = [
-    "tests/analysis/test_selection.py",
-    "tests/figures/test_save.py",
+    "tests/results/test_selection.py",
+    "tests/results/figures/test_save.py",
     "tests/fuzz/test_checkpoints.py",
     "tests/fuzz/test_commands.py",
     "tests/fuzz/test_configs.py",
     "tests/fuzz/test_stores.py",
     "tests/paper",
-    "tests/report/test_formats.py",
-    "tests/report/test_page.py",
-    "tests/report/test_scores.py",
+    "tests/results/tables/test_formats.py",
+    "tests/results/page/test_page.py",
+    "tests/results/test_scores.py",
     "tests/sweeps/test_grid.py",
-    "tests/test_attention.py",
-    "tests/test_checkpoints.py",
-    "tests/test_cli.py",
-    "tests/test_combinations.py",
-    "tests/test_config.py",
+    "tests/nn/test_attention.py",
+    "tests/store/test_checkpoints.py",
+    "tests/cli/test_main.py",
+    "tests/test_catalog.py",
+    "tests/test_experiment.py",
     "tests/test_positions.py",
-    "tests/test_results.py",
-    "tests/test_store.py",
-    "tests/test_streams.py",
-    "tests/test_tracking.py",
-    "tests/test_trainer.py",
-    "tests/test_records.py",
+    "tests/store/test_accuracies.py",
+    "tests/store/test_folder.py",
+    "tests/cli/test_streams.py",
+    "tests/training/test_tracking.py",
+    "tests/training/test_loop.py",
+    "tests/store/test_tables.py",
     # How much memory reading takes is promised for the newest only.
-    "--deselect=tests/test_records.py::"
+    "--deselect=tests/store/test_tables.py::"
     "test_six_thousand_runs_of_five_hundred_lengths_fit_into_a_gigabyte",
 ]
 

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
-from randpos import Accuracy, Evaluation, Experiment, Run, UserError, runs, trainer
+from randpos import Accuracy, Evaluation, Experiment, Run, UserError
+from randpos import run as runs
 from randpos.store.folder import Store
+from randpos.training import loop as trainer
 from randpos.training.evaluation import Evaluator
 from tests.experiments import shared_engine, tiny
 

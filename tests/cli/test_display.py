@@ -1,6 +1,7 @@
 """What is printed: tables, JSON, the plot and progress."""
 
 import io
+import itertools
 import json
 
 import pytest
@@ -79,13 +80,17 @@ def progress(member: int, step: int) -> Progress:
     return Progress(member, tiny(seed=member), step, 0.6931, 0.512, 2.0)
 
 
-def test_without_a_terminal_there_is_a_line_now_and_then():
+@pytest.mark.parametrize("boot", [0.0, 1e6])
+def test_without_a_terminal_there_is_a_line_now_and_then(monkeypatch, boot):
+    now = itertools.count(boot, 4.0)  # a clock that counts from boot, as time.monotonic() does
+    monkeypatch.setattr("time.monotonic", lambda: next(now))
     out = io.StringIO()
-    with TrainingView(Console(file=out, width=80), every=3600) as view:
-        for step in (20, 40, 60):
+    with TrainingView(Console(file=out, width=80), every=10.0) as view:
+        for step in (10, 20, 30, 40, 60):
             view(progress(0, step))
-    first, last = out.getvalue().splitlines()
-    assert "step 20/60" in first
+    first, second, last = out.getvalue().splitlines()
+    assert "step 10/60" in first
+    assert "step 40/60" in second
     assert "step 60/60" in last
     wanted = ("seed 0, rate 0.01", "30.0 steps/s", "loss 0.6931", "accuracy 51.2", "0 s left")
     assert all(text in last for text in wanted)

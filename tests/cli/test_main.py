@@ -7,7 +7,9 @@ import warnings
 
 import pytest
 
-from randpos import TASKS, Experiment, __version__, cli, combinations, preset, runs
+from randpos import TASKS, Experiment, __version__, combinations, preset
+from randpos import run as runs
+from randpos.cli import main as cli
 from randpos.cli import training
 from randpos.cli.main import COMMANDS, main, parse
 from randpos.store.folder import Store

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from randpos import UserError, runs
+from randpos import UserError
+from randpos import run as runs
 from tests.experiments import shared_engine, tiny
 
 

@@ -29,15 +29,15 @@ def here(tmp_path, monkeypatch):
     jaxtyping.config.update("jaxtyping_disable", True)
     monkeypatch.setattr("randpos.cli.main.enable_cache", lambda: None)
     for name in (
-        "commands.training.train",
-        "commands.training.show_run",
-        "commands.sweeping.SweepView",
-        "commands.listing.examples",
-        "commands.listing.show_examples",
-        "commands.reporting.pictures",
-        "report.serve",
-        "report.write_page",
-        "figures.save",
+        "cli.training.train",
+        "cli.training.show_run",
+        "cli.sweeping.SweepView",
+        "cli.listing.examples",
+        "cli.listing.show_examples",
+        "cli.reporting.pictures",
+        "results.serve",
+        "results.write_page",
+        "results.figures.save",
     ):
         monkeypatch.setattr(f"randpos.{name}", stop)
     monkeypatch.setattr("randpos.cli.sweeping.calibrate", lambda: 1e9)

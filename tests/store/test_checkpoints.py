@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from randpos import UserError, checkpoints
+from randpos import UserError
+from randpos.store import checkpoints
 from randpos.store.checkpoints import Writer, load_arrays, load_newest, named_arrays, save
 
 TREE = {"w": jnp.arange(6.0).reshape(2, 3), "slots": (jnp.asarray(7, jnp.int32), jnp.ones(2))}

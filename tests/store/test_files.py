@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from randpos import UserError, files
+from randpos import UserError
+from randpos.store import files
 from randpos.store.files import read_json, sweep_temporaries, write_atomic, write_json
 
 

@@ -17,8 +17,8 @@ from randpos import (
     Schedule,
     Task,
     UserError,
-    evaluation,
 )
+from randpos.training import evaluation
 from randpos.training.batch import assemble
 from randpos.training.evaluation import (
     Evaluator,

@@ -15,8 +15,10 @@ import safetensors.numpy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from randpos import Experiment, Run, UserError, runs, trainer
+from randpos import Experiment, Run, UserError
+from randpos import run as runs
 from randpos.store.folder import RunFolder, Store
+from randpos.training import loop as trainer
 from randpos.training.loop import POINTS, learning_curve
 from tests.experiments import shared_engine, tiny
 

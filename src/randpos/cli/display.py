@@ -1,6 +1,7 @@
 """What the command line shows: tables, progress, and accuracy over length drawn with characters."""
 
 import json
+import math
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -125,7 +126,7 @@ class TrainingView:
                 self.bars[report.member] = self.progress.add_task(name, total=steps, status="")
             bar = self.bars[report.member]
             self.progress.update(bar, completed=report.step, status=status)
-        elif report.step == steps or now - self.last.get(report.member, 0.0) > self.every:
+        elif report.step == steps or now - self.last.get(report.member, -math.inf) > self.every:
             self.last[report.member] = now
             left = (steps - report.step) / speed if speed else 0.0
             line = f"{name}: step {report.step:,}/{steps:,}  {status}  {left:.0f} s left"

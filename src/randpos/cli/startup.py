@@ -7,16 +7,15 @@ through their files.
 import os
 import signal
 import sys
+from pathlib import Path
 
 
 def _is_command() -> bool:
     """Tells whether this process is the command line: `randpos` or `python -m randpos`."""
-    if sys.argv[:1] == ["-m"]:
-        return sys.orig_argv[sys.orig_argv.index("-m") + 1 :][:1] in (
-            ["randpos"],
-            ["randpos.cli.main"],
-        )
-    return os.path.basename("".join(sys.argv[:1])) == "randpos"
+    called = Path(*sys.argv[:1])
+    if called.name == "-m":  # while Python imports the package of the module that it is to run
+        return sys.orig_argv[sys.orig_argv.index("-m") + 1 :][:1] == ["randpos.cli.main"]
+    return called.name == "randpos" or called.parts[-2:] == ("randpos", "__main__.py")
 
 
 if _is_command():
