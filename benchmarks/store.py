@@ -16,9 +16,9 @@ RUNS = 6000
 READ = """
 import resource, sys, time
 from pathlib import Path
-from randpos.store.tables import read_records
+from randpos.store.tables import read_store
 began, busy = time.perf_counter(), time.process_time()
-runs, accuracies = read_records(Path(sys.argv[1]))
+runs, accuracies = read_store(Path(sys.argv[1]))
 seconds, busy = time.perf_counter() - began, time.process_time() - busy
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 print(len(runs), len(accuracies), seconds, busy, memory)

@@ -244,7 +244,7 @@ class Worker:
         experiment = Experiment(task=self.task, encoding=self.encoding, steps=self.steps)
         with tempfile.TemporaryDirectory() as folder:
             run = train(experiment, seeds=range(self.members), store=folder, strategy=self.strategy)
-            seconds = sum(result["seconds"] for f in run.folders if (result := f.result()))
+            seconds = sum(result.seconds for f in run.folders if (result := f.result()))
         print(self.members * self.steps / seconds)
 
 

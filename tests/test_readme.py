@@ -10,7 +10,7 @@ from docs.found import BLOCK, found
 from randpos import experiment as config
 from randpos.cli.main import main
 from randpos.results.findings import findings
-from randpos.store.tables import read_records
+from randpos.store.tables import read_store
 from tests.experiments import tiny
 
 ROOT = Path(__file__).parent.parent
@@ -44,7 +44,7 @@ def test_there_are_commands_to_test():
 def test_command(command, capsys, place):
     arguments = shlex.split(command)[1:]
     if "RUN" in arguments:
-        trained = read_records(place / "runs").runs["run"][0]
+        trained = read_store(place / "runs").runs["run"][0]
         arguments[arguments.index("RUN")] = trained
     assert main(arguments) == 0, capsys.readouterr().err
     assert capsys.readouterr().out
@@ -65,5 +65,5 @@ def test_the_numbers_are_those_of_the_committed_results():
 
 
 def test_the_page_of_results_is_what_the_command_writes():
-    text = findings(read_records(ROOT / "results"), Path("results"))
+    text = findings(read_store(ROOT / "results"), Path("results"))
     assert (ROOT / "docs" / "results.md").read_text() == text

@@ -14,6 +14,7 @@ import safetensors.numpy
 from randpos import Accuracy, Evaluation, Experiment, Run, UserError
 from randpos import run as runs
 from randpos.store.folder import Store
+from randpos.store.result import Result
 from randpos.training import loop as trainer
 from randpos.training.evaluation import Evaluator
 from tests.experiments import shared_engine, tiny
@@ -65,7 +66,7 @@ def test_a_model_needs_a_run_that_ended(tmp_path):
 def test_a_damaged_model_is_named(tmp_path, run):
     folder = Store(tmp_path).run(tiny())
     folder.create(tiny())
-    folder.finish({"status": "complete", "step": 60})
+    folder.finish(Result("complete", 60, 1.0))
     with pytest.raises(UserError, match=r"model\.safetensors cannot be used: No such file"):
         Run((folder,)).model()
     folder.parameters.write_bytes(run.folders[0].parameters.read_bytes()[:-5])
@@ -170,7 +171,7 @@ def test_a_tracker_is_closed_when_the_next_cannot_be_made(tmp_path, monkeypatch)
 def test_a_diverged_member_has_no_curve(tmp_path, run):
     diverged = Store(tmp_path).run(tiny())
     diverged.create(tiny())
-    diverged.finish({"status": "diverged", "step": 3})
+    diverged.finish(Result("diverged", 3, 1.0))
     both = Run((diverged, run.folders[1]))
     curves = both.evaluate(max_length=1)
     assert [len(curve) for curve in curves] == [0, 1]

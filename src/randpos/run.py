@@ -39,7 +39,7 @@ from randpos.store import checkpoints
 from randpos.store.accuracies import read_accuracies, write_accuracies
 from randpos.store.folder import RunFolder, Store
 from randpos.training.evaluation import Accuracy, Evaluator, in_domain, lengths_to_test, score
-from randpos.training.loop import Progress, Strategy, advance_all, enrol
+from randpos.training.loop import Progress, Strategy, advance_all, start_member
 from randpos.training.step import make_engine
 from randpos.training.tracking import Name as TrackerName
 
@@ -58,10 +58,8 @@ class Run:
         """Returns the trained model of a member."""
         experiment = self.experiment(member)
         result = self.folders[member].result()
-        if result is None or result.get("status") != "complete":
-            state = (
-                "is not trained yet" if result is None else f"diverged at step {result.get('step')}"
-            )
+        if result is None or result.status != "complete":
+            state = "is not trained yet" if result is None else f"diverged at step {result.step}"
             raise UserError(f"{self.folders[member].path} {state}; it has no model.")
         arrays, static = experiment.skeleton()
         return eqx.combine(checkpoints.load_arrays(self.folders[member].parameters, arrays), static)
@@ -128,7 +126,7 @@ class Run:
 
 def untested(folder: RunFolder, experiment: Experiment, max_length: int | None = None) -> list[int]:
     """Returns the lengths that a run has still to be tested at."""
-    if (folder.result() or {}).get("status") == "diverged":
+    if folder.status() == "diverged":
         return []
     done = {a.length for a in read_accuracies(folder.path, experiment)}
     return [n for n in lengths_to_test(experiment, max_length) if n not in done]
@@ -145,7 +143,7 @@ def examine(
 
     Whoever calls this holds the run's lock, unless nothing is left to be tested.
     """
-    if (folder.result() or {}).get("status") == "diverged":
+    if folder.status() == "diverged":
         return []
     missing = untested(folder, experiment, max_length)
     done = {a.length: a for a in read_accuracies(folder.path, experiment)}
@@ -232,5 +230,5 @@ def train_members(
                 folder.drop_checkpoints()
                 continue
             folder.create(one)
-            trainees.append(enrol(engine, number, one, folder, track, stack))
+            trainees.append(start_member(engine, number, one, folder, track, stack))
         advance_all(engine, trainees, report=report, save_every=save_every, strategy=strategy)

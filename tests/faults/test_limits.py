@@ -11,7 +11,7 @@ import safetensors.numpy
 
 from randpos import Evaluation, PositionOptions, Schedule, UserError
 from randpos.store.checkpoints import named_arrays
-from randpos.store.tables import read_records
+from randpos.store.tables import read_store
 from randpos.sweeps.plan import make_plan
 from randpos.training.evaluation import Evaluator
 from tests.experiments import random_model, tiny
@@ -43,7 +43,7 @@ def test_without_files_for_the_runs_it_names_one_and_they_are_still_to_be_done(t
     said = limited(command, 40)
     assert said.endswith("cannot be used: Too many open files.")
     assert len(make_plan(command.experiments(), command.store).missing) == 40
-    assert read_records(command.store).runs.is_empty()
+    assert read_store(command.store).runs.is_empty()
 
 
 # Memory.
@@ -187,6 +187,6 @@ def test_a_limit_on_the_size_of_files_is_a_sentence_and_the_runs_are_still_to_be
     said = limited(command, 3, "f")  # settings and metrics fit, parameters do not
     assert said.endswith("cannot be used: File too large.")
     assert len(make_plan(command.experiments(), command.store).missing) == 2
-    assert set(read_records(command.store).runs["status"]) <= {"unfinished"}
+    assert set(read_store(command.store).runs["status"]) <= {"unfinished"}
     left = [path.name for path in leftovers(command.store)]
     assert set(left) <= {"checkpoints"}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from randpos.store.accuracies import SCHEMA, WAY, accuracies_path
 from randpos.store.checkpoints import named_arrays, save
-from randpos.store.tables import PACKED, RUNS, _experiment, pack, read_records
+from randpos.store.tables import PACKED, RUNS, _experiment, pack, read_store
 from tests.experiments import random_model, tiny
 from tests.fuzz import inputs
 from tests.fuzz.inputs import NASTY, Damage, altered, damages, json_bytes
@@ -43,7 +43,7 @@ def make_store(path: Path) -> None:
 
 def make_pack(store: Path, path: Path) -> None:
     """Packs it."""
-    pack(read_records(store), path)
+    pack(read_store(store), path)
 
 
 Harm = Callable[[Path], None]

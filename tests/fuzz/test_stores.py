@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from randpos import Accuracy
 from randpos.results.page import charts
-from randpos.store.tables import PACKED, read_records
+from randpos.store.tables import PACKED, read_store
 from tests.fuzz.commands import told
 from tests.fuzz.hostile import (
     DIGEST,
@@ -212,7 +212,7 @@ def test_a_forged_run_is_left_out_and_the_others_are_read(origin, column, value)
     forged(column, value, value == DIGEST)(store)
     left = 4 if value == DIGEST else 1
     with pytest.warns(UserWarning, match=f"left out: {left} rows of .*runs.parquet") as warned:
-        found = read_records(store)
+        found = read_store(store)
     assert len(warned) == 1
     assert len(found.runs) == 5 - left
     assert set(found.accuracies["run"]) <= set(found.runs["run"])

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from randpos.results import write_page
 from randpos.results.page.serve import Site, make_server
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 from tests.results.stores import packed
 
 Open = Callable[..., Page]
@@ -57,13 +57,13 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     asked: list[str] = []
     file = f"file://{tmp_path}/page.html"
 
-    def start(what: Records | str, width: int = 1280, **options: Any) -> Page:
+    def start(what: StoreTables | str, width: int = 1280, **options: Any) -> Page:
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda m: problems.append(f"console: {m.text}"))
         page.on("pageerror", lambda e: problems.append(f"error: {e}"))
-        if isinstance(what, Records):
+        if isinstance(what, StoreTables):
             write_page(what, tmp_path / "page.html", {"A figure": b"<svg/>"})
             what = file
             page.on("request", lambda r: asked.append(r.url))

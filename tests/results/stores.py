@@ -14,7 +14,7 @@ from randpos.experiment import Experiment
 from randpos.paper import published
 from randpos.results import make_table
 from randpos.results.tables.table import Table
-from randpos.store.tables import ACCURACIES, RUNS, Records, pack
+from randpos.store.tables import ACCURACIES, RUNS, StoreTables, pack
 from randpos.tasks import TASKS
 
 USUAL = Experiment().to_dict()
@@ -54,18 +54,18 @@ def accuracies_of(one: dict[str, Any], score: float, **more: Any) -> list[dict[s
     return [{"length": n, "accuracy": a} | way for n, a in points.items()]
 
 
-def records(runs: list[dict[str, Any]], accuracies: list[dict[str, Any]]) -> Records:
+def records(runs: list[dict[str, Any]], accuracies: list[dict[str, Any]]) -> StoreTables:
     """The two frames of a store."""
-    return Records(pl.DataFrame(runs, schema=RUNS), pl.DataFrame(accuracies, schema=ACCURACIES))
+    return StoreTables(pl.DataFrame(runs, schema=RUNS), pl.DataFrame(accuracies, schema=ACCURACIES))
 
 
-def scored(results: list[tuple[dict[str, Any], float]]) -> Records:
+def scored(results: list[tuple[dict[str, Any], float]]) -> StoreTables:
     """A store of runs with these scores."""
     return records([one for one, _ in results], [a for r in results for a in accuracies_of(*r)])
 
 
 @cache
-def paper_records() -> Records:
+def paper_records() -> StoreTables:
     """A store whose results are the paper's: every maximum, mean, sd and hour that it prints."""
     results = []
     scores, means = (_cells(name) for name in ("scores", "means"))
@@ -105,7 +105,7 @@ def _spread(mean: float, sd: float, count: int) -> np.ndarray:
     return mean + sd * values / values.std(ddof=1)
 
 
-def many_records(lengths: int = 500, seeds: int = 10) -> Records:
+def many_records(lengths: int = 500, seeds: int = 10) -> StoreTables:
     """As many runs as the paper made: 15 tasks, 13 encodings, 3 rates, 10 seeds, all lengths."""
     rng = np.random.default_rng(0)
     curves = [_learning(rng) for _ in range(100)]
@@ -128,7 +128,7 @@ def many_records(lengths: int = 500, seeds: int = 10) -> Records:
         batch=pl.lit(500, pl.Int32),
         seed=pl.lit(0, pl.UInt32),
     )
-    return Records(pl.DataFrame(runs, schema=RUNS), frame.select(*ACCURACIES))
+    return StoreTables(pl.DataFrame(runs, schema=RUNS), frame.select(*ACCURACIES))
 
 
 def _learning(rng: np.random.Generator) -> str:
@@ -138,7 +138,7 @@ def _learning(rng: np.random.Generator) -> str:
     return json.dumps([[step, float(x), float(y)] for step, x, y in points])
 
 
-def small_store() -> Records:
+def small_store() -> StoreTables:
     """Two budgets, two encodings with two seeds, and runs that did not end well."""
     results = [
         (run("reverse_string", name, seed), value)

@@ -5,14 +5,14 @@ import pytest
 
 from randpos import Architecture, Experiment, PositionOptions, Schedule, UserError
 from randpos.results.efficiency import compare_efficiency, time_to
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 from tests.results.figures.synthetic import join, records
 
 BASE = Experiment(task="missing_duplicate", encoding="randomized-relative", steps=1000)
 LONG = dataclasses.replace(BASE, encoding="relative", lengths=Schedule("uniform", 500))
 
 
-def one(base: Experiment, value: float, seconds: float, **changes) -> Records:
+def one(base: Experiment, value: float, seconds: float, **changes) -> StoreTables:
     experiment = dataclasses.replace(base, **changes)
     points = [(1, 1.0), (40, 1.0), (41, value), (500, value)]
     curve = [[experiment.steps // 2, 0.5, 0.6], [experiment.steps, 0.1, 0.95]]
@@ -111,7 +111,9 @@ def test_time_to_a_threshold_is_that_of_the_first_crossing() -> None:
         ),
     ],
 )
-def test_what_is_missing_is_said_with_the_command_that_makes_it(store: Records, words: str) -> None:
+def test_what_is_missing_is_said_with_the_command_that_makes_it(
+    store: StoreTables, words: str
+) -> None:
     with pytest.raises(UserError, match=words) as raised:
         compare_efficiency(store)
     assert "run randpos reproduce efficiency first" in str(raised.value)

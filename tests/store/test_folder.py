@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from randpos import Experiment, UserError
-from randpos.store import folder as store
-from randpos.store.folder import RunFolder, Store, environment
+from randpos.store import lock as locks
+from randpos.store.environment import environment
+from randpos.store.folder import RunFolder, Store
+from randpos.store.result import CurvePoint, Result
 from tests.experiments import tiny
 
 
@@ -68,8 +70,9 @@ def test_another_folder_is_no_run(tmp_path):
 
 def test_a_result_reads_back(folder):
     assert folder.result() is None
-    folder.finish({"status": "complete", "step": 3})
-    assert folder.result() == {"status": "complete", "step": 3}
+    result = Result("complete", 3, 0.5, (CurvePoint(3, 0.7, 0.5),))
+    folder.finish(result)
+    assert folder.result() == result
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"status": "unknown"}', "null"])
@@ -251,7 +254,7 @@ def test_a_lock_that_cannot_be_written_is_a_sentence(folder, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.os, "pwrite", full)
+    monkeypatch.setattr(locks.os, "pwrite", full)
     with pytest.raises(UserError, match="lock cannot be used: No space left on device"):
         folder.lock()
     monkeypatch.undo()

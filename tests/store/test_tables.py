@@ -16,7 +16,7 @@ from randpos import Evaluation, UserError
 from randpos.cli.main import main
 from randpos.store.accuracies import accuracies_path, write_accuracies
 from randpos.store.folder import Store
-from randpos.store.tables import PACKED, RUNS, pack, read_records
+from randpos.store.tables import PACKED, RUNS, pack, read_store
 from tests.experiments import tiny
 from tests.sweeps import synthetic
 from tests.sweeps.synthetic import CURVE, accuracies, write_run
@@ -38,14 +38,14 @@ def store(tmp_path) -> Path:
 
 
 def test_every_run_and_every_accuracy_is_there_exactly(store):
-    runs, tested = read_records(store)
+    runs, tested = read_store(store)
     assert list(runs.schema.items()) == list(RUNS.items())
     told = {row["seed"]: row for row in runs.to_dicts()}
     states = ["complete"] * 3 + ["diverged", "failed", "unfinished"]
     assert [told[seed]["status"] for seed in range(6)] == states
     assert [told[seed]["reason"] for seed in range(6)] == [*[None] * 4, "no [bold]luck", None]
     assert [told[seed]["step"] for seed in range(6)] == [60, 60, 60, 60, None, None]
-    assert json.loads(told[2]["curve"]) == CURVE
+    assert json.loads(told[2]["curve"]) == list(map(list, CURVE))
     assert told[0]["seconds"] == 1.5
     want = [
         *(({"batch": 16, "seed": 0, "run": tiny(seed=s).digest}, s, ALL) for s in range(3)),
@@ -59,7 +59,7 @@ def test_every_run_and_every_accuracy_is_there_exactly(store):
 
 
 def test_a_row_tells_the_experiment_again(store):
-    records = read_records(store)
+    records = read_store(store)
     for seed in range(6):
         assert records.experiment(tiny(seed=seed).digest) == tiny(seed=seed)
     row = records.runs.row(by_predicate=pl.col("seed") == 2, named=True)
@@ -72,18 +72,18 @@ def test_a_row_tells_the_experiment_again(store):
 
 def test_packed_is_the_same_as_unpacked(store, tmp_path_factory):
     there = tmp_path_factory.mktemp("packed")
-    found = read_records(store)
+    found = read_store(store)
     pack(found, there)
     assert sorted(path.name for path in there.iterdir()) == sorted(PACKED)
-    for one, other in zip(found, read_records(there), strict=True):
+    for one, other in zip(found, read_store(there), strict=True):
         assert_frame_equal(one, other)
 
 
 def test_a_store_with_both_tells_every_run_once(store):
-    before = read_records(store)
+    before = read_store(store)
     pack(before, store)
     write_run(store, tiny(seed=6))
-    runs, tested = read_records(store)
+    runs, tested = read_store(store)
     assert runs["seed"].to_list() == list(range(7))
     assert len(tested) == len(before.accuracies) + len(ALL)
     assert not tested.select("run", "batch", "seed", "length").is_duplicated().any()
@@ -91,15 +91,15 @@ def test_a_store_with_both_tells_every_run_once(store):
 
 def test_a_run_under_way_does_not_hide_what_is_packed(tmp_path):
     write_run(tmp_path / "old", tiny())
-    before = read_records(tmp_path / "old")
+    before = read_store(tmp_path / "old")
     pack(before, tmp_path / "new")
     write_run(tmp_path / "new", tiny(), "unfinished")
-    for one, other in zip(before, read_records(tmp_path / "new"), strict=True):
+    for one, other in zip(before, read_store(tmp_path / "new"), strict=True):
         assert_frame_equal(one, other)
 
 
 def test_an_empty_store_has_empty_tables(tmp_path):
-    runs, tested = read_records(tmp_path)
+    runs, tested = read_store(tmp_path)
     assert (len(runs), len(tested)) == (0, 0)
 
 
@@ -107,7 +107,7 @@ def test_an_empty_store_has_empty_tables(tmp_path):
 def test_what_is_no_folder_is_refused(tmp_path, name):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=f"{name} is not a store of runs"):
-        read_records(tmp_path / name)
+        read_store(tmp_path / name)
 
 
 # Damage.
@@ -157,7 +157,7 @@ def config(**changes) -> str:
 def test_a_damaged_run_is_left_out_and_named(store, name, content):
     harm(store, 0, name, content)
     with pytest.warns(UserWarning, match=f"left out: .*{tiny().digest}") as told:
-        runs, tested = read_records(store)
+        runs, tested = read_store(store)
     assert len(told) == 1
     assert sorted(runs["seed"]) == [1, 2, 3, 4, 5]
     assert tiny().digest not in tested["run"]
@@ -169,7 +169,7 @@ def test_huge_steps_are_left_out_even_under_their_true_name(store):
     folder = Store(store).run(one)
     folder.create(one)
     with pytest.warns(UserWarning, match=f"{one.digest}.*steps=1000"):
-        assert len(read_records(store).runs) == 6
+        assert len(read_store(store).runs) == 6
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(100) + b"PAR1"])
@@ -177,7 +177,7 @@ def test_a_damaged_parquet_is_left_out_and_named(store, content):
     path = accuracies_path(Store(store).run(tiny()).path, tiny())
     path.write_bytes(content)
     with pytest.warns(UserWarning, match=f"left out: {path} is damaged") as told:
-        runs, tested = read_records(store)
+        runs, tested = read_store(store)
     assert len(told) == 1
     assert len(runs) == 6
     assert set(tested["run"]) == {tiny(seed=1).digest, tiny(seed=2).digest}
@@ -187,7 +187,7 @@ def test_a_parquet_of_other_columns_is_left_out_and_named(store):
     path = accuracies_path(Store(store).run(tiny()).path, tiny())
     pl.DataFrame({"length": ["one"]}).write_parquet(path)
     with pytest.warns(UserWarning, match=f"left out: {path} is damaged"):
-        assert tiny().digest not in read_records(store).accuracies["run"]
+        assert tiny().digest not in read_store(store).accuracies["run"]
 
 
 @pytest.mark.parametrize("share", [1e308, -0.1, float("nan"), float("inf"), None])
@@ -197,7 +197,7 @@ def test_accuracies_that_no_test_can_measure_are_left_out_and_named(store, share
     wrong = pl.when(pl.col("length") == 3).then(share).otherwise("accuracy").alias("accuracy")
     table.with_columns(wrong).cast(table.schema).write_parquet(path)
     with pytest.warns(UserWarning, match=f"left out: 1 accuracies .*{tiny().digest}"):
-        tested = read_records(store).accuracies
+        tested = read_store(store).accuracies
     left = tested.filter(run=tiny().digest)["length"].to_list()
     assert left == [n for n in ALL if n != 3]
 
@@ -207,7 +207,7 @@ def test_flipped_bits_are_survived(store, tmp_path_factory):
     """Whatever a flipped bit does to a file: a warning or another number, never a crash."""
     path = accuracies_path(Store(store).run(tiny()).path, tiny())
     there = tmp_path_factory.mktemp("packed")
-    pack(read_records(store), there)
+    pack(read_store(store), there)
     draw = random.Random(0)
     for file, folder in ((path, store), *((there / name, there) for name in PACKED)):
         intact = file.read_bytes()
@@ -216,11 +216,11 @@ def test_flipped_bits_are_survived(store, tmp_path_factory):
             content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
             file.write_bytes(content)
             try:
-                read_records(folder)
+                read_store(folder)
             except UserError as error:
                 assert str(file) in str(error)  # noqa: PT017
         file.write_bytes(intact)
-    read_records(store)
+    read_store(store)
 
 
 def test_looking_at_a_store_imports_nothing_that_it_names(tmp_path, monkeypatch):
@@ -234,7 +234,7 @@ def test_looking_at_a_store_imports_nothing_that_it_names(tmp_path, monkeypatch)
     folder.mkdir(parents=True)
     text = {"format": 1, "digest": one.digest, "experiment": data}
     (folder / "config.json").write_text(json.dumps(text))
-    runs, _ = read_records(tmp_path / "runs")
+    runs, _ = read_store(tmp_path / "runs")
     assert runs["task"].to_list() == ["hostile:Task"]
     assert "hostile" not in sys.modules
 
@@ -242,27 +242,27 @@ def test_looking_at_a_store_imports_nothing_that_it_names(tmp_path, monkeypatch)
 @pytest.mark.parametrize("name", PACKED)
 def test_a_damaged_pack_is_refused_and_named(store, tmp_path_factory, name):
     there = tmp_path_factory.mktemp("packed")
-    pack(read_records(store), there)
+    pack(read_store(store), there)
     (there / name).write_bytes((there / name).read_bytes()[:-9])
     with pytest.raises(UserError, match=f"{name} is damaged"):
-        read_records(there)
+        read_store(there)
 
 
 def test_half_a_pack_is_refused_and_named(store, tmp_path_factory):
     there = tmp_path_factory.mktemp("packed")
-    pack(read_records(store), there)
+    pack(read_store(store), there)
     (there / PACKED[1]).unlink()
     with pytest.raises(UserError, match=r"accuracies\.parquet cannot be used: No such file"):
-        read_records(there)
+        read_store(there)
 
 
 def test_a_pack_of_a_newer_format_is_refused(store, tmp_path_factory, monkeypatch):
     there = tmp_path_factory.mktemp("packed")
     monkeypatch.setattr("randpos.store.tables.FORMAT", 99)
-    pack(read_records(store), there)
+    pack(read_store(store), there)
     monkeypatch.undo()
     with pytest.raises(UserError, match=r"was written in format 99.*install a newer randpos"):
-        read_records(there)
+        read_store(there)
 
 
 # A newer format.
@@ -291,9 +291,9 @@ def test_a_run_of_a_newer_format_is_listed_with_a_warning_and_else_refused(
 READ = """
 import sys, time
 from pathlib import Path
-from randpos.store.tables import read_records
+from randpos.store.tables import read_store
 began = time.perf_counter()
-records = read_records(Path(sys.argv[1]))
+records = read_store(Path(sys.argv[1]))
 seconds = time.perf_counter() - began
 print(len(records.runs), len(records.accuracies), records.accuracies["accuracy"].sum())
 # Not ru_maxrss, which counts what the process that this one was forked from held.

@@ -12,9 +12,10 @@ import polars as pl
 from randpos import Accuracy, Experiment
 from randpos.store.accuracies import SCHEMA, WAY, accuracies_path, write_accuracies
 from randpos.store.folder import RunFolder, Store
+from randpos.store.result import CurvePoint, Result, Status
 from randpos.training.evaluation import lengths_to_test
 
-CURVE = [[100 * (i + 1), 1 / (i + 1), i / 50] for i in range(50)]
+CURVE = tuple(CurvePoint(100 * (i + 1), 1 / (i + 1), i / 50) for i in range(50))
 
 
 def accuracies(seed: int, lengths: Sequence[int]) -> list[Accuracy]:
@@ -25,15 +26,15 @@ def accuracies(seed: int, lengths: Sequence[int]) -> list[Accuracy]:
 def write_run(
     store: Path,
     one: Experiment,
-    status: str = "complete",
+    status: Status = "complete",
     lengths: Sequence[int] | None = None,
     reason: str | None = None,
 ) -> RunFolder:
     """Writes a run that stands as told, tested at its own lengths or at these."""
     folder = Store(store).run(one)
     folder.create(one)
-    if status in ("complete", "diverged"):
-        folder.finish({"status": status, "step": one.steps, "seconds": 1.5, "curve": CURVE})
+    if status == "complete" or status == "diverged":
+        folder.finish(Result(status, one.steps, 1.5, CURVE))
     if status == "complete":
         tested = lengths_to_test(one) if lengths is None else lengths
         if tested:

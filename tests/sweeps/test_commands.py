@@ -10,7 +10,7 @@ from randpos.cli import main as cli
 from randpos.cli import sweeping
 from randpos.cli.main import main
 from randpos.store.folder import Store
-from randpos.store.tables import read_records
+from randpos.store.tables import read_store
 from randpos.sweeps.estimate import cost
 from tests.experiments import tiny
 from tests.sweeps.processes import GRID
@@ -175,10 +175,10 @@ def test_prune_removes_only_when_told_and_only_that_status(capsys, store):
     out = capsys.readouterr().out
     assert out.startswith(f"would remove runs/{folder.name}")
     assert out.endswith("pass --yes to do it.\n")
-    assert len(read_records(store).runs) == 5
+    assert len(read_store(store).runs) == 5
     assert main(["runs", "prune", "--status", "failed", "--yes"]) == 0
     assert capsys.readouterr().out == f"removed runs/{folder.name}\n"
-    assert sorted(read_records(store).runs["seed"]) == [0, 1, 2, 4]
+    assert sorted(read_store(store).runs["seed"]) == [0, 1, 2, 4]
 
 
 def test_prune_keeps_a_run_that_somebody_works_on(capsys, store):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from randpos import Evaluation
-from randpos.store.tables import pack, read_records
+from randpos.store.tables import pack, read_store
 from randpos.sweeps.plan import make_jobs, make_plan
 from tests.experiments import tiny
 from tests.sweeps.synthetic import write_run
@@ -81,13 +81,13 @@ def test_a_denser_test_that_is_asked_for_later_is_missing(tmp_path):
 
 def test_what_is_packed_counts(store, tmp_path_factory):
     packed = tmp_path_factory.mktemp("packed")
-    pack(read_records(store), packed)
+    pack(read_store(store), packed)
     assert make_plan(RUNS, packed) == make_plan(RUNS, store)
 
 
 def test_a_packed_run_that_is_trained_again_still_counts(tmp_path):
     write_run(tmp_path / "old", RUNS[0])
-    pack(read_records(tmp_path / "old"), tmp_path / "new")
+    pack(read_store(tmp_path / "old"), tmp_path / "new")
     write_run(tmp_path / "new", RUNS[0], "unfinished")
     assert make_plan([RUNS[0]], tmp_path / "new").done == [RUNS[0]]
 

@@ -151,8 +151,8 @@ def test_a_failing_run_stops_nothing_tells_its_reason_and_can_be_retried(tmp_pat
     assert f"failed: picky:Picky randomized-sincos seed 0 rate 0.01: {reason}" in said
     assert re.search(r"randpos: 1 of 2 runs failed; .*--retry-failed", said.splitlines()[-1])
     runs = {path.name: Store(command.store).run_at(path.name) for path in command.store.iterdir()}
-    states = sorted((run.result() or {}).get("status", "") for run in runs.values())
-    assert states == ["", "complete"]
+    states = sorted(run.status() for run in runs.values())
+    assert states == ["complete", "failed"]
     assert sorted(str(run.failure()) for run in runs.values()) == ["None", reason]
 
     # It is not tried again unasked, and says so again.

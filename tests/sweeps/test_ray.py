@@ -9,7 +9,7 @@ import tempfile
 import pytest
 
 from randpos import UserError
-from randpos.store.folder import Lock
+from randpos.store.lock import Lock
 from randpos.sweeps import ray as cluster_module
 from randpos.sweeps.ray import Ray, work
 from tests.experiments import tiny

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from randpos.errors import StorageError, UserError
-from randpos.store import folder as store
+from randpos.store import lock as store
 from randpos.store.folder import Store
 from randpos.sweeps import work
 from randpos.sweeps.work import Event, claim, describe, perform

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from randpos import Experiment, Run, UserError
 from randpos import run as runs
 from randpos.store.folder import RunFolder, Store
+from randpos.store.result import Result
 from randpos.training import loop as trainer
 from randpos.training.loop import POINTS, learning_curve
 from tests.experiments import shared_engine, tiny
@@ -333,11 +334,11 @@ def test_a_diverged_member_is_reported_and_the_others_go_on(tmp_path, strategy):
     good, bad = (folder.result() for folder in run.folders)
     assert good is not None
     assert bad is not None
-    assert (good["status"], good["step"]) == ("complete", STEPS)
-    assert bad["status"] == "diverged"
-    assert 0 < bad["step"] < 100
+    assert (good.status, good.step) == ("complete", STEPS)
+    assert bad.status == "diverged"
+    assert 0 < bad.step < 100
     assert run.model(0) is not None
-    with pytest.raises(UserError, match=f"diverged at step {bad['step']}; it has no model"):
+    with pytest.raises(UserError, match=f"diverged at step {bad.step}; it has no model"):
         run.model(1)
 
 
@@ -345,13 +346,13 @@ def test_the_step_of_divergence_is_the_first_bad_one(tmp_path):
     folder = Store(tmp_path).run(tiny())
     folder.create(tiny())
     stack = contextlib.ExitStack()
-    one = trainer.enrol(shared_engine(tiny()), 0, tiny(), folder, (), stack)
+    one = trainer.start_member(shared_engine(tiny()), 0, tiny(), folder, (), stack)
     metrics = np.ones((2, 60), np.float32)
     metrics[0, [37, 50]] = np.nan, np.inf
     with pytest.warns(UserWarning, match="diverged at step 37"):
         trainer.record(one, trainer.checkpoints.Checkpoint(60, one.at.arrays), metrics)
     stack.close()
-    assert folder.result() == {"status": "diverged", "step": 37, "seconds": 0.0, "curve": []}
+    assert folder.result() == Result("diverged", 37, 0.0)
 
 
 def test_a_diverged_run_stays_diverged(tmp_path):

@@ -16,7 +16,7 @@ from randpos.errors import UserError, unknown
 from randpos.experiment import Experiment
 from randpos.paper.experiments import Slice, names
 from randpos.store.files import write_atomic
-from randpos.store.tables import Records, read_records
+from randpos.store.tables import StoreTables, read_store
 from randpos.tasks import get_task
 from randpos.training.evaluation import Accuracy
 
@@ -72,7 +72,7 @@ class Report:
             draw = (lambda records: pictures(records, self.store)) if self.figures else None
             serve(self.store, self.port, draw)
             return
-        records = read_records(self.store)
+        records = read_store(self.store)
         if self.out.suffix == ".md":
             write_atomic(self.out, findings(records, self.store, self.out).encode())
         else:
@@ -97,7 +97,7 @@ class Tables:
         """Prints the table."""
         from randpos.results import make_table, render
 
-        print(render(make_table(read_records(self.store), self.name), self.format))
+        print(render(make_table(read_store(self.store), self.name), self.format))
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Figures:
         if self.name not in FIGURES:
             raise unknown("figure", self.name, FIGURES)
         encodings = [get_combination(name).name for name in self.encodings]
-        records = read_records(self.store).only(task=self.tasks, encoding=encodings)
+        records = read_store(self.store).only(task=self.tasks, encoding=encodings)
         figure = FIGURES[self.name](records, self.store)
         print(*save(figure, self.out / self.name), sep="\n")
 
@@ -156,7 +156,7 @@ class Reproduce:
         where = {"executor": self.executor, "address": self.address, "workers": self.workers}
         sweep = Sweep(self.name, self.part, self.store, **where)
         sweep()
-        records = read_records(self.store)
+        records = read_store(self.store)
         tables = dict.fromkeys(table for one in chosen for table in MADE_OF[one][0])
         for name in tables:
             table = make_table(records, name)
@@ -174,7 +174,7 @@ class Reproduce:
         print(self.out / "report.html")
 
 
-def show_curves(records: Records, experiments: Sequence[Experiment]) -> None:
+def show_curves(records: StoreTables, experiments: Sequence[Experiment]) -> None:
     """Draws accuracy over length in the terminal, task by task, the first run of each encoding."""
     by_way = records.accuracies.partition_by("run", "batch", "seed", as_dict=True)
     for task in dict.fromkeys(one.task for one in experiments):
@@ -190,7 +190,7 @@ def show_curves(records: Records, experiments: Sequence[Experiment]) -> None:
             print(f"\n{task}: accuracy over length\n\n{drawn}\n")
 
 
-def pictures(records: Records, store: Path, tell: bool = False) -> dict[str, bytes]:
+def pictures(records: StoreTables, store: Path, tell: bool = False) -> dict[str, bytes]:
     """Draws the figures that the store has the runs for; the page shows the curves itself.
 
     Args:

@@ -14,8 +14,9 @@ from randpos.cli.display import Format, show
 from randpos.errors import UserError
 from randpos.experiment import flat
 from randpos.store.files import explained
-from randpos.store.folder import BusyError, Store
-from randpos.store.tables import Records, pack, read_records
+from randpos.store.folder import Store
+from randpos.store.lock import BusyError
+from randpos.store.tables import StoreTables, pack, read_store
 from randpos.sweeps.snapshots import put, take
 
 LISTED = ["run", "task", "encoding", "seed", "learning_rate", "steps", "status", "step", "reason"]
@@ -51,7 +52,7 @@ class Runs:
 
     def __call__(self) -> None:
         """Does it."""
-        records = read_records(self.store, tested=self.action in ("show", "pack"))
+        records = read_store(self.store, tested=self.action in ("show", "pack"))
         runs = records.runs
         if self.status is not None:
             runs = runs.filter(pl.col("status") == self.status)
@@ -68,12 +69,12 @@ class Runs:
         else:
             kept = records.accuracies.filter(pl.col("run").is_in(runs["run"].implode()))
             whole = [Store(self.store).find(digest) for digest in self.keep]
-            pack(Records(runs, kept), Path(self.name))
+            pack(StoreTables(runs, kept), Path(self.name))
             for folder in whole:
                 put(take(folder.path), Store(Path(self.name)).run_at(folder.path.name).path)
             print(f"{len(runs):,} runs packed into {self.name}")
 
-    def show(self, records: Records) -> None:
+    def show(self, records: StoreTables) -> None:
         """Prints everything that is known of one run."""
         fits = records.runs.filter(pl.col("run").str.starts_with(self.name))
         if fits.is_empty():

@@ -67,7 +67,7 @@ class Sweep:
             return
         if self.retry_failed:
             for one in plan.missing:
-                Store(self.store).run(one).forgive()
+                Store(self.store).run(one).clear_failure()
         console = Console(stderr=True)
         with SweepView(plan, console) as view:
             driver = Driver(plan, self.store, self.choose_executor(), view, self.members)

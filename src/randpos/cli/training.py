@@ -105,7 +105,7 @@ def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | N
                 "encoding": experiment.encoding,
                 "seed": experiment.seed,
                 "rate": experiment.learning_rate,
-                "status": (run.folders[number].result() or {}).get("status"),
+                "status": run.folders[number].status(),
                 # A mean over a part of the lengths would look like the paper's.
                 "score": score(curve, seen) if reached == last else None,
                 "in_domain": in_domain(curve, seen) if reached >= seen else None,

@@ -22,7 +22,7 @@ from jaxtyping import Float
 
 from randpos.errors import UserError
 from randpos.results.selection import best_runs, scores
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 
 TASK = "missing_duplicate"
 THRESHOLD = 0.9
@@ -84,7 +84,7 @@ def time_to(curve: Curve, threshold: float = THRESHOLD) -> float | None:
     return float(begin * (end / begin) ** ((threshold - low) / (high - low)))
 
 
-def compare_efficiency(records: Records) -> Efficiency:
+def compare_efficiency(records: StoreTables) -> Efficiency:
     """Compares randomized relative, trained on short sequences, with relative trained on long ones.
 
     The short training length is the shortest that randomized relative has been trained with on
@@ -140,7 +140,7 @@ def _longest(runs: pl.DataFrame) -> int:
     return max(longest["test_length"])
 
 
-def _contender(records: Records, runs: pl.DataFrame, lengths: tuple[int, int]) -> Contender:
+def _contender(records: StoreTables, runs: pl.DataFrame, lengths: tuple[int, int]) -> Contender:
     scored = scores(records, runs, first=lengths[0], last=lengths[1])
     if scored.is_empty():
         raise UserError(

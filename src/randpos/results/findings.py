@@ -17,7 +17,7 @@ from randpos.results.tables.formats import render
 from randpos.results.tables.labels import encoding_label
 from randpos.results.tables.make import BUILDERS
 from randpos.results.tables.table import MISSING, Cell, Row, Table
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 
 CLEAR = 5.0
 """Points below which two scores count as alike: about twice the noise of a difference between
@@ -37,7 +37,7 @@ SIDES = ("readings", "ablation-sorting", "geometric", "max-position")
 """Experiments that compare settings, each on a few tasks."""
 
 
-def findings(records: Records, store: Path, out: Path = Path("docs/results.md")) -> str:
+def findings(records: StoreTables, store: Path, out: Path = Path("docs/results.md")) -> str:
     """Returns the page as Markdown; every number on it comes from the store or from the paper."""
     scored = score_runs(records)
     tables = {name: BUILDERS[name](scored, None) for name in SECTIONS}

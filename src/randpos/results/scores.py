@@ -10,7 +10,7 @@ import polars as pl
 
 from randpos.catalog import combinations
 from randpos.experiment import Experiment, flat
-from randpos.store.tables import RUNS, Records
+from randpos.store.tables import RUNS, StoreTables
 
 PAPER_STEPS = Experiment().steps
 
@@ -22,7 +22,7 @@ SETTING = ["maximum", "reading", "draw"]
 CELL = ["task", "encoding", *SETTING, *BUDGET]
 
 
-def score_runs(records: Records) -> pl.DataFrame:
+def score_runs(records: StoreTables) -> pl.DataFrame:
     """Returns the runs with score, in-domain accuracy and the way they were tested.
 
     A run that was tested in several ways counts with the one of the most lengths (then of the

@@ -10,7 +10,7 @@ import polars as pl
 
 from randpos.catalog import get_combination
 from randpos.experiment import Experiment
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 
 VARIED = ("task", "encoding", "seed", "learning_rate", "positions", "evaluation")
 """Settings in which runs of one comparison may differ."""
@@ -25,7 +25,7 @@ def comparable(runs: pl.DataFrame, *, drawn_alike: bool = True) -> pl.DataFrame:
     several ways to draw randomized positions the paper's is kept, or else the most frequent.
 
     Args:
-        runs: Rows of `Records.runs`.
+        runs: Rows of `StoreTables.runs`.
         drawn_alike: Also demand the same L, reading and draw; ordinal positions have none.
     """
     runs = runs.filter(status="complete")
@@ -52,7 +52,7 @@ def rivals(runs: pl.DataFrame, what: Sequence[str], alike: Sequence[str]) -> pl.
     runs is better by chance.
 
     Args:
-        runs: Rows of `Records.runs`.
+        runs: Rows of `StoreTables.runs`.
         what: The columns of the setting, such as `maximum`.
         alike: The columns in which rivals agree.
     """
@@ -81,7 +81,7 @@ def _rank(budget: str) -> tuple:
     return (*foreign, *(-settings[name] for name in ("steps", "batch", "test_length")), budget)
 
 
-def tested(records: Records) -> pl.DataFrame:
+def tested(records: StoreTables) -> pl.DataFrame:
     """Returns the accuracies of each run as it was tested best.
 
     That is at the most lengths, then on the most examples, then with the lowest seed.
@@ -95,7 +95,7 @@ def tested(records: Records) -> pl.DataFrame:
 
 
 def scores(
-    records: Records, runs: pl.DataFrame, *, first: int | None = None, last: int | None = None
+    records: StoreTables, runs: pl.DataFrame, *, first: int | None = None, last: int | None = None
 ) -> pl.DataFrame:
     """Adds the column `score` to runs: the mean accuracy over lengths, N+1..M by default.
 
@@ -109,7 +109,7 @@ def scores(
         last: The last length that counts; by default M of each run.
     """
     wanted = records.accuracies.filter(pl.col("run").is_in(runs["run"].implode()))
-    by_run = tested(Records(runs, wanted)).partition_by("run", as_dict=True)
+    by_run = tested(StoreTables(runs, wanted)).partition_by("run", as_dict=True)
     found: list[float | None] = []
     for run, seen, longest in runs.select("run", "training_length", "test_length").iter_rows():
         accuracies = by_run.get((run,))

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never meets half of one, whatever is killed when."""
+"""Atomic files: a reader sees the old content or the new one, even if the writer is killed."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ TEMPORARY = ".partial-"
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turns a failure of the file system into a sentence that names the file."""
+    """Raises an `OSError` as a `StorageError` that names the file."""
     try:
         yield
     except OSError as error:
@@ -25,7 +25,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def read_file(path: Path) -> bytes:
-    """Reads a file; what is none, such as a pipe or a device, is refused and not waited for."""
+    """Reads a regular file; a pipe or a device is refused without waiting for it."""
     with explained(path), open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError("it is not a regular file")
@@ -33,10 +33,9 @@ def read_file(path: Path) -> bytes:
 
 
 def write_atomic(path: Path, content: bytes) -> None:
-    """Writes a whole file or none: to a temporary file, synced, then renamed over the old one.
+    """Writes to a temporary file, syncs it, and renames it over the old one.
 
-    A pipe, a device or a link is refused: renaming would replace it, and the system's /dev/null or
-    what somebody set up with a link would be gone.
+    A pipe, a device or a link is refused because renaming would replace it.
     """
     with explained(path):
         if path.is_symlink():
@@ -44,7 +43,7 @@ def write_atomic(path: Path, content: bytes) -> None:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise OSError("it is not a regular file")
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Not from tempfile, whose files nobody else may read: a run is for the group to see.
+        # Not tempfile: its files are private, but a group may share a store.
         name = path.parent / f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}"
         try:
             with name.open("xb") as file:
@@ -60,7 +59,7 @@ def write_atomic(path: Path, content: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes a rename in the folder survive a power failure."""
+    """Syncs a folder, so that a rename in it survives a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -68,8 +67,22 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def refuse_links(*paths: Path) -> None:
+    """Raises `UserError` if a path is a link: a run's files must stay inside its store."""
+    for path in paths:
+        if path.is_symlink():
+            raise UserError(
+                f"{path} is a link, which a run must not contain; replace it by its target."
+            )
+
+
+def open_no_link(path: str | Path, flags: int) -> int:
+    """Opens a file without following a link and without waiting at a pipe; an `opener`."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+
+
 def sweep_temporaries(folder: Path) -> None:
-    """Removes what killed writers left behind; call it only while holding the run's lock."""
+    """Removes temporary files of killed writers; the caller holds the run's lock."""
     for path in folder.rglob(f"{TEMPORARY}*"):
         path.unlink(missing_ok=True)
 
@@ -80,7 +93,7 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Reads JSON; a file that is missing or damaged is a `UserError` that names it."""
+    """Reads JSON; raises `UserError` if the file is missing or damaged."""
     try:
         return json.loads(read_file(path))
     except StorageError:

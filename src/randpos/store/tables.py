@@ -62,7 +62,7 @@ CURVE = rf"^\[(\[\d{{1,15}}, {NUMBER}, {NUMBER}\](, )?)*\]$"
 """A learning curve as `pack` writes it. Thousands of them take seconds to read as JSON."""
 
 
-class Records(NamedTuple):
+class StoreTables(NamedTuple):
     """What a store holds."""
 
     runs: pl.DataFrame
@@ -73,7 +73,7 @@ class Records(NamedTuple):
         row = self.runs.row(by_predicate=pl.col("run") == run, named=True)
         return Experiment.from_dict(json.loads(row["config"]))
 
-    def only(self, **values: Collection[str]) -> "Records":
+    def only(self, **values: Collection[str]) -> "StoreTables":
         """Keeps the runs that have one of the values in a column; without values, all.
 
         Raises:
@@ -86,10 +86,10 @@ class Records(NamedTuple):
             if wanted:
                 runs = runs.filter(pl.col(column).is_in(list(wanted)))
         kept = pl.col("run").is_in(runs["run"].implode())
-        return Records(runs, self.accuracies.filter(kept))
+        return StoreTables(runs, self.accuracies.filter(kept))
 
 
-def read_records(path: Path, tested: bool = True) -> Records:
+def read_store(path: Path, tested: bool = True) -> StoreTables:
     """Reads all runs of a store, packed ones included.
 
     Args:
@@ -126,11 +126,11 @@ def read_records(path: Path, tested: bool = True) -> Records:
             f"left out: {count} accuracies that no test can measure in {told}.", stacklevel=2
         )
     order = ["task", "encoding", "seed", "learning_rate", "run"]
-    return Records(runs.sort(order), sound.sort("run", "batch", "seed", "length"))
+    return StoreTables(runs.sort(order), sound.sort("run", "batch", "seed", "length"))
 
 
-def pack(records: Records, path: Path) -> None:
-    """Writes the tables of a store as two files that `read_records` reads again."""
+def pack(records: StoreTables, path: Path) -> None:
+    """Writes the tables of a store as two files that `read_store` reads again."""
     # The runs last: without them the other file is no store.
     for name, table in reversed(list(zip(PACKED, records, strict=True))):
         buffer = io.BytesIO()
@@ -151,10 +151,9 @@ def _row(name: str, folder: RunFolder) -> dict[str, Any]:
         raise UserError(f"{folder.path / 'config.json'}: {error}") from error
     if digest != name:
         raise UserError(f"{folder.path} does not hold the run that its name says.")
-    result, reason = folder.result(), folder.failure()
+    result = folder.result()
     known = folder.path / "environment.json"
     environment = read_json(known) if known.is_file() else {}
-    ended = result or {"status": "failed" if reason else "unfinished", "curve": []}
     row = {
         "run": name,
         "task": experiment.task,
@@ -168,13 +167,13 @@ def _row(name: str, folder: RunFolder) -> dict[str, Any]:
         "maximum": experiment.positions.maximum,
         "reading": experiment.positions.reading,
         "draw": experiment.positions.draw,
-        "status": ended["status"],
-        "step": _number(ended, "step", int, folder),
-        "seconds": _number(ended, "seconds", float, folder),
-        "reason": reason,
+        "status": folder.status(),
+        "step": result and result.step,
+        "seconds": result and result.seconds,
+        "reason": folder.failure(),
         "config": _text(experiment.to_dict(), folder),
         "environment": _text(environment, folder),
-        "curve": _text(ended.get("curve", []), folder),
+        "curve": json.dumps(result.curve if result else []),
     }
     for column, value in row.items():
         if type(value) is int and value >= 2**63:
@@ -207,15 +206,6 @@ def _experiment(settings: Any) -> Experiment:
 @lru_cache(maxsize=4096)
 def _checked(text: str) -> Experiment:
     return Experiment.from_dict(json.loads(text))
-
-
-def _number(data: dict[str, Any], name: str, kind: type, folder: RunFolder) -> Any:
-    value = data.get(name)
-    if value is None:
-        return None
-    if type(value) not in (int, float) or not abs(value) < 2**63:  # nor NaN
-        raise UserError(f"{folder.path / 'result.json'} is damaged: {name} is {value!r}.")
-    return kind(value)
 
 
 def _text(data: Any, folder: RunFolder) -> str:
@@ -262,7 +252,7 @@ def _read_parquet(files: list[Path]) -> pl.DataFrame:
     return table.with_columns(name).select(*ACCURACIES).collect()
 
 
-def _read_packed(path: Path) -> Records | None:
+def _read_packed(path: Path) -> StoreTables | None:
     if not (path / PACKED[0]).is_file():
         return None
     tables = []
@@ -292,7 +282,7 @@ def _read_packed(path: Path) -> Records | None:
         )
     if not accuracies["run"].unique().is_in(kept["run"].implode()).all():
         accuracies = accuracies.filter(pl.col("run").is_in(kept["run"].implode()))
-    return Records(kept, accuracies)
+    return StoreTables(kept, accuracies)
 
 
 def _names(settings: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from randpos.experiment import Experiment
-from randpos.store.tables import Records, read_records
+from randpos.store.tables import StoreTables, read_store
 from randpos.sweeps.grid import groups
 from randpos.sweeps.work import Job
 from randpos.training.evaluation import lengths_to_test
@@ -28,7 +28,7 @@ def make_plan(experiments: Sequence[Experiment], store: Path, retry_failed: bool
     plan = Plan([], [], [])
     if not store.is_dir():
         return Plan([], [], list(experiments))
-    records = read_records(store)
+    records = read_store(store)
     status = dict(records.runs.select("run", "status").iter_rows())
     reasons = dict(records.runs.select("run", "reason").iter_rows())
     tested = fully_tested(experiments, records)
@@ -44,7 +44,7 @@ def make_plan(experiments: Sequence[Experiment], store: Path, retry_failed: bool
     return plan
 
 
-def fully_tested(experiments: Iterable[Experiment], records: Records) -> set[Experiment]:
+def fully_tested(experiments: Iterable[Experiment], records: StoreTables) -> set[Experiment]:
     """Returns the experiments that were tested at every length that they ask for."""
     alike: dict[tuple[int, int, int], list[Experiment]] = {}
     for one in experiments:

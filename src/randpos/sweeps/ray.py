@@ -20,7 +20,8 @@ from typing import Any
 from randpos.errors import StorageError, UserError
 from randpos.experiment import Experiment
 from randpos.extras import MissingExtraError
-from randpos.store.folder import Lock, Store
+from randpos.store.folder import Store
+from randpos.store.lock import Lock
 from randpos.sweeps.local import ALONE, WorkerLostError
 from randpos.sweeps.snapshots import Snapshot, put, take
 from randpos.sweeps.work import Emit, Event, Job, claim, describe, perform

@@ -9,7 +9,8 @@ from typing import Literal
 from randpos.errors import StorageError, UserError
 from randpos.experiment import Experiment
 from randpos.run import examine, train_members
-from randpos.store.folder import BusyError, RunFolder, Store
+from randpos.store.folder import RunFolder, Store
+from randpos.store.lock import BusyError
 from randpos.training.evaluation import Accuracy, Evaluator
 from randpos.training.loop import Progress
 

@@ -18,6 +18,7 @@ from randpos.experiment import Experiment
 from randpos.store import checkpoints
 from randpos.store.files import write_atomic
 from randpos.store.folder import RunFolder
+from randpos.store.result import CurvePoint, Ending, Result
 from randpos.training.step import STRIDE, Engine, Member, State, member
 from randpos.training.tracking import TRACKERS, Tracker
 from randpos.training.tracking import Name as TrackerName
@@ -56,7 +57,7 @@ class Trainee:
     writer: checkpoints.Writer
     trackers: list[Tracker]
     saved: float = field(default_factory=time.monotonic)
-    result: dict[str, Any] | None = None
+    result: Result | None = None
     """How it ended, once it has."""
 
     @property
@@ -75,7 +76,7 @@ def default_strategy() -> Strategy:
     return "map" if jax.default_backend() == "cpu" else "vmap"
 
 
-def enrol(
+def start_member(
     engine: Engine,
     number: int,
     experiment: Experiment,
@@ -211,33 +212,29 @@ def record(
     one.at = now
 
 
-def end(one: Trainee, status: Literal["complete", "diverged"], step: int) -> None:
+def end(one: Trainee, status: Ending, step: int) -> None:
     """Writes down how a member ended, after which it is never trained again."""
     one.writer.wait()
-    result = {
-        "status": status,
-        "step": step,
-        "seconds": one.seconds,
-        "curve": learning_curve(one.folder.lines("metrics.jsonl")),
-    }
+    curve = learning_curve(one.folder.lines("metrics.jsonl"))
+    result = Result(status, step, one.seconds, tuple(curve))
     one.folder.finish(result)
     one.result = result
     one.folder.drop_checkpoints()
 
 
-def learning_curve(rows: Sequence[dict[str, Any]]) -> list[list[float]]:
-    """Averages metrics over at most `POINTS` equal spans: last step, loss and accuracy of each.
+def learning_curve(rows: Sequence[dict[str, Any]]) -> list[CurvePoint]:
+    """Averages metrics over at most `POINTS` equal spans.
 
     >>> learning_curve([{"step": 100, "loss": 0.7, "accuracy": 0.5}])
-    [[100, 0.7, 0.5]]
+    [CurvePoint(step=100, loss=0.7, accuracy=0.5)]
     """
     rows = [row for row in rows if {"loss", "accuracy"} <= row.keys()]
     spans = np.array_split(np.arange(len(rows)), min(POINTS, len(rows)) or 1)
     return [
-        [
+        CurvePoint(
             rows[span[-1]]["step"],
             *(float(np.mean([rows[i][name] for i in span])) for name in ("loss", "accuracy")),
-        ]
+        )
         for span in spans
         if len(span)
     ]

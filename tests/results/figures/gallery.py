@@ -20,7 +20,7 @@ from randpos.results.figures import (
 )
 from randpos.results.inspect.activations import Activations, Layer
 from randpos.results.inspect.attention import Attention
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 from randpos.training.evaluation import lengths_to_test
 from tests.results.figures.synthetic import falling, join, records
 
@@ -28,7 +28,7 @@ BASE = Experiment(evaluation=Evaluation(stride=20))
 
 
 @functools.cache
-def main_store() -> Records:
+def main_store() -> StoreTables:
     """All tasks and encodings of the paper, two seeds each, with about the paper's scores."""
     rng, rows = np.random.default_rng(0), []
     for task in TASKS:
@@ -43,13 +43,13 @@ def main_store() -> Records:
     return records(rows)
 
 
-def crowded_store() -> Records:
+def crowded_store() -> StoreTables:
     """Every encoding there is, on one task."""
     runs = [dataclasses.replace(BASE, encoding=name) for name in combinations()]
     return records((run, [(n, 0.5) for n in lengths_to_test(run)], 1.0) for run in runs)
 
 
-def sweep_store() -> Records:
+def sweep_store() -> StoreTables:
     """Four values of L on two tasks, three seeds each."""
     rng, rows = np.random.default_rng(0), []
     for task in ("reverse_string", "missing_duplicate"):
@@ -62,7 +62,7 @@ def sweep_store() -> Records:
     return records(rows)
 
 
-def efficiency_store() -> Records:
+def efficiency_store() -> StoreTables:
     """Both ways to train, with four budgets each."""
     parts = []
     for encoding, longest, speed in (("randomized-relative", 40, 168.4), ("relative", 500, 22.1)):

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from randpos import Experiment
-from randpos.store.tables import ACCURACIES, RUNS, Records
+from randpos.store.tables import ACCURACIES, RUNS, StoreTables
 
 Row = tuple[Experiment, Sequence[tuple[int, float]], float]
 """A run: its experiment, its accuracies by length, and its seconds."""
@@ -17,7 +17,7 @@ Row = tuple[Experiment, Sequence[tuple[int, float]], float]
 
 def records(
     rows: Iterable[Row], *, status: str = "complete", curve: Sequence[Sequence[float]] = ()
-) -> Records:
+) -> StoreTables:
     """The tables of a store that holds these runs."""
     runs, accuracies = [], []
     for experiment, points, seconds in rows:
@@ -25,7 +25,7 @@ def records(
         runs.append(_run(experiment, run, seconds, status, curve))
         way = experiment.evaluation
         accuracies += [(run, n, value, value, way.batch, way.seed) for n, value in points]
-    return Records(
+    return StoreTables(
         pl.DataFrame(runs, schema=RUNS, orient="row"),
         pl.DataFrame(accuracies, schema=ACCURACIES, orient="row"),
     )
@@ -61,9 +61,9 @@ def _run(
     }
 
 
-def join(*parts: Records) -> Records:
+def join(*parts: StoreTables) -> StoreTables:
     """One store of several."""
-    return Records(pl.concat([p.runs for p in parts]), pl.concat([p.accuracies for p in parts]))
+    return StoreTables(pl.concat([p.runs for p in parts]), pl.concat([p.accuracies for p in parts]))
 
 
 def falling(

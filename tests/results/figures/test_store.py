@@ -14,7 +14,8 @@ from randpos.store.accuracies import write_accuracies
 from randpos.store.checkpoints import named_arrays
 from randpos.store.files import write_atomic
 from randpos.store.folder import Store
-from randpos.store.tables import pack, read_records
+from randpos.store.result import Result
+from randpos.store.tables import pack, read_store
 from randpos.training.evaluation import lengths_to_test
 from tests.experiments import random_model, tiny
 
@@ -32,14 +33,14 @@ def store(tmp_path_factory) -> Path:
             folder.create(experiment)
             arrays = eqx.filter(random_model(experiment, seed), eqx.is_array)
             write_atomic(folder.parameters, safetensors.numpy.save(named_arrays(arrays)))
-            folder.finish({"status": "complete", "step": 60, "seconds": 1.0, "curve": []})
+            folder.finish(Result("complete", 60, 1.0))
             rows = [Accuracy(n, accuracy, 0.0) for n in lengths_to_test(experiment)]
             write_accuracies(folder.path, experiment, rows)
     return path
 
 
 def test_the_best_run_of_each_encoding_is_loaded(store: Path) -> None:
-    records = read_records(store)
+    records = read_store(store)
     found = best_trained(records, store, "reverse_string", ENCODINGS, "x")
     assert [one.experiment.encoding for one in found] == list(ENCODINGS)
     for experiment, model in found:
@@ -50,21 +51,21 @@ def test_the_best_run_of_each_encoding_is_loaded(store: Path) -> None:
 
 @pytest.mark.parametrize(("name", "panels"), [("pca", 2 * 2), ("attention", 2 * 2 * (1 + 1))])
 def test_figures_from_inside_the_models(name: str, panels: int, store: Path) -> None:
-    figure = FIGURES[name](read_records(store), store)
+    figure = FIGURES[name](read_store(store), store)
     assert len(figure.axes) == panels  # with a bar for each row of attention
     headings = [part.get_suptitle() for part in figure.subfigs]
     assert any("6" in heading for heading in headings)  # M, as 150 is longer
 
 
 def test_a_packed_store_has_no_models(store: Path, tmp_path: Path) -> None:
-    records = read_records(store)
+    records = read_store(store)
     pack(records, tmp_path)
     with pytest.raises(UserError, match="but not its parameters; run randpos reproduce pca"):
-        FIGURES["pca"](read_records(tmp_path), tmp_path)
+        FIGURES["pca"](read_store(tmp_path), tmp_path)
 
 
 def test_a_missing_encoding_is_named(store: Path) -> None:
-    records = read_records(store)
+    records = read_store(store)
     only = records._replace(runs=records.runs.filter(encoding="relative"))
     with pytest.raises(UserError, match="no trained and tested run of randomized-relative"):
         FIGURES["attention"](only, store)

@@ -10,7 +10,7 @@ import pytest
 
 from randpos.errors import UserError
 from randpos.results.page.serve import Site, fingerprint, make_server, serve
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 from tests.results.stores import packed
 
 
@@ -167,7 +167,7 @@ def test_serving_what_is_no_store_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_figures_are_made_of_the_records(tmp_path: Path) -> None:
-    def figures(records: Records) -> dict[str, bytes]:
+    def figures(records: StoreTables) -> dict[str, bytes]:
         return {f"{records.runs.height} runs": b"<svg/>"}
 
     page = Site(packed(tmp_path / "store", 0.5, 0.6), figures).current()[1]

@@ -23,9 +23,9 @@ from randpos.results.figures.overview import overview
 from randpos.results.figures.pca import pca, pca_of_store
 from randpos.results.figures.positions import max_position
 from randpos.results.figures.style import save
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 
-FIGURES: dict[str, Callable[[Records, Path], Figure]] = {
+FIGURES: dict[str, Callable[[StoreTables, Path], Figure]] = {
     "curves": lambda records, store: curves(records),
     "efficiency": lambda records, store: efficiency_of_store(records),
     "max-position": lambda records, store: max_position(records),

@@ -15,7 +15,7 @@ from randpos.results.figures.pca import ENCODINGS
 from randpos.results.figures.style import WIDTH, caption, styled
 from randpos.results.inspect.attention import Attention, Matrix, look_at_attention, on_antidiagonal
 from randpos.results.inspect.models import best_trained, usual_lengths
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 
 CELLS = 100
 """Rows and columns of a panel: about as many as can be told apart."""
@@ -23,7 +23,7 @@ TICKS = [0.0, 0.1, 0.25, 0.5, 1.0]
 REVERSAL = "reverse_string"
 
 
-def attention_of_store(records: Records, store: Path, task: str = REVERSAL) -> Figure:
+def attention_of_store(records: StoreTables, store: Path, task: str = REVERSAL) -> Figure:
     """Draws where a store's best models with relative and randomized relative look."""
     models = best_trained(records, store, task, ENCODINGS, "randpos reproduce attention")
     return attention(

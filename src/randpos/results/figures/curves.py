@@ -25,7 +25,7 @@ from randpos.results.figures.style import (
     styled,
 )
 from randpos.results.selection import best_runs, comparable, scores, tested
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 
 Statistic = Literal["best", "mean"]
 SAID = {
@@ -47,7 +47,7 @@ class Line(NamedTuple):
 
 @styled
 def curves(
-    records: Records,
+    records: StoreTables,
     tasks: Sequence[str] = (),
     encodings: Sequence[str] = (),
     *,

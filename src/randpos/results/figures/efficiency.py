@@ -14,10 +14,10 @@ from randpos.results.efficiency import (
 )
 from randpos.results.figures.palette import look, task_title
 from randpos.results.figures.style import caption, line_style, percent, styled
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 
 
-def efficiency_of_store(records: Records) -> Figure:
+def efficiency_of_store(records: StoreTables) -> Figure:
     """Draws the figure of a store's runs on missing_duplicate."""
     return efficiency(compare_efficiency(records))
 

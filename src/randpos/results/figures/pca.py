@@ -13,7 +13,7 @@ from randpos.results.figures.palette import LONG, SHORT, look, task_title
 from randpos.results.figures.style import WIDTH, caption, styled
 from randpos.results.inspect.activations import Activations, Layer, compare_activations
 from randpos.results.inspect.models import best_trained
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 
 ENCODINGS = ("relative", "randomized-relative")
 PUBLISHED = {"relative": "relative", "randomized-relative": "randomized"}
@@ -22,7 +22,7 @@ EQUAL = 1e-4
 """Activations that differ by less in a plane are one dot."""
 
 
-def pca_of_store(records: Records, store: Path, task: str = "reverse_string") -> Figure:
+def pca_of_store(records: StoreTables, store: Path, task: str = "reverse_string") -> Figure:
     """Draws the activations of a store's best models with relative and randomized relative."""
     models = best_trained(records, store, task, ENCODINGS, "randpos reproduce pca")
     return pca([compare_activations(one) for one in models])

@@ -21,14 +21,14 @@ from randpos.results.figures.style import (
     styled,
 )
 from randpos.results.selection import best_runs, budgets, comparable, rivals, scores, tested
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 from randpos.tasks import TASKS
 
 REMEDY = "run randpos reproduce max-position first"
 
 
 @styled
-def max_position(records: Records, encoding: str = "randomized-relative") -> Figure:
+def max_position(records: StoreTables, encoding: str = "randomized-relative") -> Figure:
     """Draws the best score over L, with a dot for every run, for each task that has several L."""
     runs = records.runs.filter(encoding=encoding, reading="positions", draw="per_batch")
     scored = scores(records, runs)

@@ -16,7 +16,7 @@ from randpos.nn.model import Encoder, Trace
 from randpos.results.selection import best_runs, comparable, scores
 from randpos.run import Run
 from randpos.store.folder import RunFolder
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 from randpos.training.batch import assemble
 
 Kept = TypeVar("Kept")
@@ -32,7 +32,7 @@ class Trained(NamedTuple):
 
 
 def best_trained(
-    records: Records, store: Path, task: str, encodings: tuple[str, ...], remedy: str
+    records: StoreTables, store: Path, task: str, encodings: tuple[str, ...], remedy: str
 ) -> list[Trained]:
     """Loads the run of each encoding that scores best on a task, all of one budget.
 

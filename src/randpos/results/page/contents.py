@@ -14,14 +14,14 @@ from randpos.results.tables.formats import HEADINGS, legend
 from randpos.results.tables.labels import encoding_label, encoding_order
 from randpos.results.tables.make import BUILDERS
 from randpos.results.tables.table import Column, Row, Table
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 
 SHOWN_BUDGETS = 8
 SWEEPS = ("max-position", "readings")
 """Tables that compare settings, and so choose their own budget."""
 
 
-def summary(records: Records, scored: pl.DataFrame) -> dict[str, Any]:
+def summary(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
     """Returns what is shown at once.
 
     Args:
@@ -51,7 +51,7 @@ def summary(records: Records, scored: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def overview(records: Records, scored: pl.DataFrame) -> dict[str, Any]:
+def overview(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
     """Returns what was run on what."""
     what = scored.group_by(TRAINING).agg(
         runs=pl.len(),
@@ -131,7 +131,7 @@ def as_data(table: Table) -> dict[str, Any]:
     }
 
 
-def run_details(records: Records, scored: pl.DataFrame) -> dict[str, Any]:
+def run_details(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
     """Returns every run: its facts, its learning curve and its accuracies, in columns."""
     drawn = {row[0]: row[1:] for row in over_length(records, scored, COARSE).iter_rows()}
     grids: dict[tuple[int, ...], int] = {}

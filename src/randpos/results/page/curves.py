@@ -10,14 +10,14 @@ from randpos.paper.looks import task_label, task_order
 from randpos.results.page.charts import style
 from randpos.results.scores import cells
 from randpos.results.tables.labels import encoding_label, encoding_order
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 from randpos.tasks import TASKS
 
 FINE, COARSE = 250, 60
 """Points of a curve that is compared with others, and of a single run's."""
 
 
-def over_length(records: Records, scored: pl.DataFrame, points: int) -> pl.DataFrame:
+def over_length(records: StoreTables, scored: pl.DataFrame, points: int) -> pl.DataFrame:
     """Returns one row for each tested run: `lengths` and `accuracies`, both as lists.
 
     Args:
@@ -40,7 +40,7 @@ def over_length(records: Records, scored: pl.DataFrame, points: int) -> pl.DataF
     return kept.group_by("run", maintain_order=True).agg("length", accuracies=thousandths)
 
 
-def best_curves(records: Records, chosen: pl.DataFrame) -> list[dict[str, Any]]:
+def best_curves(records: StoreTables, chosen: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns, for each task, the curves of the best run of each encoding.
 
     Args:

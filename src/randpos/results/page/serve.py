@@ -13,10 +13,10 @@ from typing import Any
 
 from randpos.errors import UserError
 from randpos.results.page.write import make_page
-from randpos.store.tables import Records, read_records
+from randpos.store.tables import StoreTables, read_store
 
 HOST = "127.0.0.1"
-Figures = Callable[[Records], Mapping[str, bytes]]
+Figures = Callable[[StoreTables], Mapping[str, bytes]]
 
 
 def fingerprint(store: Path) -> str:
@@ -78,7 +78,7 @@ class Site:
         start = time.monotonic()
         version = fingerprint(self.store)
         if version != self._version:
-            records = read_records(self.store)
+            records = read_store(self.store)
             figures = self.figures(records) if self.figures else None
             self._page = make_page(records, figures, version).encode()
             self._version = version

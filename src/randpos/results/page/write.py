@@ -15,7 +15,7 @@ from randpos.results.page.charts import library, specs
 from randpos.results.page.contents import run_details, summary
 from randpos.results.scores import score_runs
 from randpos.store.files import write_atomic
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 
 STYLES = ("style.css", "tables.css", "charts.css")
 SCRIPTS = (
@@ -31,7 +31,7 @@ SCRIPTS = (
 )
 
 
-def write_page(records: Records, out: Path, figures: Mapping[str, bytes] | None = None) -> None:
+def write_page(records: StoreTables, out: Path, figures: Mapping[str, bytes] | None = None) -> None:
     """Writes the page.
 
     Args:
@@ -43,7 +43,7 @@ def write_page(records: Records, out: Path, figures: Mapping[str, bytes] | None 
 
 
 def make_page(
-    records: Records, figures: Mapping[str, bytes] | None = None, version: str = ""
+    records: StoreTables, figures: Mapping[str, bytes] | None = None, version: str = ""
 ) -> str:
     """Returns the page as text; with a `version` it asks its server for newer ones."""
     scored = score_runs(records)

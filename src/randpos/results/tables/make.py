@@ -11,7 +11,7 @@ from randpos.results.tables.comparisons import comparison, gains_table, interval
 from randpos.results.tables.encodings import geometric, means, running_times, scores, sorting
 from randpos.results.tables.sweeps import max_position, readings
 from randpos.results.tables.table import Table
-from randpos.store.tables import Records
+from randpos.store.tables import StoreTables
 
 Builder = Callable[[pl.DataFrame, Budget | None], Table]
 
@@ -35,7 +35,7 @@ def table_names() -> list[str]:
     return list(BUILDERS)
 
 
-def make_table(records: Records, name: str, budget: Budget | None = None) -> Table:
+def make_table(records: StoreTables, name: str, budget: Budget | None = None) -> Table:
     """Makes a table from a store.
 
     Args:
