@@ -1,4 +1,4 @@
-"""Randomized positions in an attention layer of your own, in PyTorch.
+"""Randomize RoPE in an attention layer of your own, in PyTorch.
 
 python examples/own_attention_torch.py
 """

@@ -1,6 +1,7 @@
-"""One law, three frameworks: every property here is asked of JAX, NumPy and PyTorch alike."""
+"""JAX, NumPy and PyTorch draw positions from the same distribution."""
 
 import itertools
+import math
 from collections import Counter, defaultdict
 
 import jax
@@ -88,6 +89,22 @@ def test_each_pair_is_included_with_its_probability(sample):
     together = (holds.T @ holds)[1:, 1:][np.triu_indices(maximum, 1)] / draws
     p = length * (length - 1) / (maximum * (maximum - 1))
     assert np.abs(together - p).max() < 5 * np.sqrt(p * (1 - p) / draws)
+
+
+@pytest.mark.parametrize(("length", "maximum"), [(3, 6), (4, 8)])
+def test_a_draw_of_half_of_all_positions_is_uniform_too(sample, length, maximum):
+    """PyTorch draws with replacement and drops duplicates up to here, and permutes above."""
+    drawn = sample(9, length, maximum=maximum, batch=6000)
+    counts = Counter(map(tuple, drawn.tolist()))
+    assert uniform(list(counts.values()), math.comb(maximum, length))
+
+
+@pytest.mark.parametrize("framework", ["numpy", "torch"])
+def test_a_large_maximum_costs_no_memory(framework):
+    """A permutation of 2^50 positions could not be formed."""
+    drawn = SAMPLERS[framework](0, 100, maximum=2**50, batch=2)
+    assert (np.diff(drawn, axis=-1) > 0).all()
+    assert drawn.max() > 2**48
 
 
 def test_rows_of_a_batch_are_independent(sample):

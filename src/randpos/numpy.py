@@ -1,6 +1,6 @@
 """Randomized positions (section 3 of the paper) for NumPy: data pipelines and other frameworks.
 
-The same law as `randpos.positions` (JAX) and `randpos.torch`; only the randomness differs in idiom.
+The distribution is that of `randpos.positions` (JAX) and `randpos.torch`.
 """
 
 import numpy as np
@@ -36,8 +36,8 @@ def sample_positions(
     """
     check_fits(length, maximum)
     rng = np.random.default_rng(rng)
-    # `choice` without replacement visits every ordered sample with equal probability; a sorted draw
-    # does not need that order, so it is spared the shuffle.
+    # `choice` is linear in `length` for any `maximum` (Floyd's algorithm); a sorted draw needs no
+    # random order.
     rows = [
         rng.choice(maximum, size=length, replace=False, shuffle=not sort).astype(np.int64) + 1
         for _ in range(1 if batch is None else batch)
@@ -95,7 +95,7 @@ def sample_skipwise(
 
 
 def check_fits(length: int, maximum: int) -> None:
-    """Raises the error for a sequence that has more tokens than there are positions.
+    """Raises `UserError` if a sequence has more tokens than there are positions.
 
     >>> check_fits(20, 16)
     Traceback (most recent call last):
@@ -111,6 +111,6 @@ def check_fits(length: int, maximum: int) -> None:
 
 
 def check_chunks(chunks: int) -> None:
-    """Raises the error for a number of chunks that is no number of chunks."""
+    """Raises `UserError` if `chunks < 1`."""
     if chunks < 1:
         raise UserError(f"chunks={chunks} is too small; pass 1 (ordinary positions) or more.")

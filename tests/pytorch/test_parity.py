@@ -15,7 +15,6 @@ from randpos import Positions
 from randpos.encodings import Geometric
 from randpos.export import export_torch
 from randpos.torch import load_encoder, offsets_from_distances, sample_positions
-from randpos.torch.encodings import sinusoid
 from randpos.torch.loading import ENCODINGS as TWINS
 from tests.small import (
     BUFFER,
@@ -99,14 +98,6 @@ def test_positions_at_the_far_end_are_as_exact(name, twin):
     expected = encoder(name)(tokens(), positions)
     found = run(twin(name), tokens(), positions)
     np.testing.assert_allclose(found, expected, atol=TOLERANCE, rtol=0)
-
-
-def test_sinusoids_are_exact_to_float32_at_any_distance():
-    positions = np.array([-65_000, -8192, -1, 0, 1, 2047, 8192, 65_000])
-    angles = positions[:, None] * 10000.0 ** (-np.arange(4) / 4)
-    expected = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
-    found = sinusoid(torch.from_numpy(positions), 8).numpy()
-    np.testing.assert_allclose(found, expected, atol=1e-7, rtol=0)
 
 
 @pytest.mark.parametrize("name", NAMES)

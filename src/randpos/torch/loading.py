@@ -36,7 +36,7 @@ ENCODINGS: dict[str, Callable[[int, int, int], Encoding]] = {
     "kerple": lambda dim, heads, positions: KERPLE(heads),
     "fire": lambda dim, heads, positions: FIRE(heads),
 }
-"""How to build the encoding of each name from width, heads and largest position."""
+"""Builds the encoding of each name from width, heads and largest position."""
 
 
 def load_encoder(path: str | PathLike[str]) -> Encoder:
@@ -75,6 +75,6 @@ def build_encoder(description: dict[str, Any]) -> Encoder:
         return made
 
     first = make()
-    count = sizes["layers"] if first.layerwise else 1
+    count = sizes["layers"] if first.parameters_per_layer else 1
     encodings = [first, *(make() for _ in range(count - 1))]
     return Encoder(description["vocabulary"], description["classes"], encodings, **sizes)

@@ -1,4 +1,7 @@
-"""Randomized positions (section 3 of the paper) for PyTorch; the law of `randpos.positions`."""
+"""Randomized positions (section 3 of the paper) for PyTorch.
+
+The distribution is that of `randpos.positions`.
+"""
 
 import torch
 from jaxtyping import Int64
@@ -40,13 +43,31 @@ def sample_positions(
     drawn = torch.empty(1 if batch is None else batch, length, dtype=torch.int64)
     drawn = drawn.to(generator.device)
     for row in drawn:
-        # One permutation per row instead of an argsort of noise: no ties, so the law is exact.
-        permuted = torch.randperm(maximum, generator=generator, device=generator.device)
-        row.copy_(permuted[:length])
+        row.copy_(_distinct(generator, length, maximum))
     drawn += 1
     if sort:
         drawn = drawn.sort(dim=-1).values
     return (drawn[0] if batch is None else drawn).to(device)
+
+
+def _distinct(generator: torch.Generator, length: int, maximum: int) -> Int64[Tensor, " {length}"]:
+    """Draws distinct integers from {0..maximum−1} in random order, in O(length log length).
+
+    The first distinct values of a stream of independent uniform ones are a uniform sample without
+    replacement. If more than half of all values are needed, a permutation takes less.
+    """
+    where = generator.device
+    if 2 * length > maximum:
+        return torch.randperm(maximum, generator=generator, device=where)[:length]
+    stream = torch.empty(0, dtype=torch.int64, device=where)
+    while len(stream) < length:
+        more = torch.randint(maximum, (length + 8,), generator=generator, device=where)
+        stream = torch.cat([stream, more])
+        ordered, places = stream.sort(stable=True)
+        new = torch.ones_like(ordered, dtype=torch.bool)
+        new[1:] = ordered[1:] != ordered[:-1]
+        stream = stream[places[new].sort().values]
+    return stream[:length]
 
 
 def sample_skipwise(
@@ -60,8 +81,8 @@ def sample_skipwise(
 ) -> Int64[Tensor, "*batch length"]:
     """Draws skip-wise positions: contiguous chunks, each moved right by a random skip (PoSE).
 
-    The law is that of `randpos.numpy.sample_skipwise`: uniform cuts, then for chunk i a skip
-    u_i uniform on {u_(i-1), ..., maximum − length}, with u_0 = 0.
+    The distribution is that of `randpos.numpy.sample_skipwise`: uniform cuts, then for chunk i
+    a skip u_i uniform on {u_(i-1), ..., maximum − length}, with u_0 = 0.
 
     Args:
         generator: A generator, or a seed for one.

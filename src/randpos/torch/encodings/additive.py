@@ -3,8 +3,10 @@
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import embedding
 
-from randpos.torch.encodings.base import Encoding, Positions
+from randpos.errors import UserError
+from randpos.torch.encodings.base import Encoding, Positions, check_time
 from randpos.torch.encodings.sinusoids import sinusoid
 
 
@@ -17,6 +19,7 @@ class SinCos(Encoding):
         self, x: Float[Tensor, "batch time dim"], positions: Positions
     ) -> Float[Tensor, "batch time dim"]:
         """Adds the sinusoids of the positions."""
+        check_time("x", x.shape[-2], positions)
         return x + sinusoid(positions, x.shape[-1]).to(x.dtype)
 
 
@@ -38,4 +41,13 @@ class Learned(Encoding):
         self, x: Float[Tensor, "batch time dim"], positions: Positions
     ) -> Float[Tensor, "batch time dim"]:
         """Adds the row of each position; positions count from 1."""
-        return x + self.rows[positions - 1]
+        check_time("x", x.shape[-2], positions)
+        if not torch.compiler.is_compiling() and positions.numel():
+            smallest, largest = int(positions.min()), int(positions.max())
+            if smallest < 1 or largest > len(self.rows):
+                raise UserError(
+                    f"Learned has rows for positions 1 to {len(self.rows)}, but these run from "
+                    f"{smallest} to {largest}; count from 1, and build it with more positions."
+                )
+        # Unlike an index, `embedding` refuses row −1 also in compiled code.
+        return x + embedding(positions - 1, self.rows)

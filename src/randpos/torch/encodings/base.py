@@ -1,6 +1,6 @@
-"""The interface of an encoding in PyTorch; the same four places as in `randpos.encodings.base`.
+"""The interface of an encoding in PyTorch; the same places as in `randpos.encodings.base`.
 
-One module serves one attention layer; those without parameters of their own can serve all of them.
+One module serves one attention layer; those without parameters of their own can serve all layers.
 Positions are integers from 1 on, of shape `[time]` or, with a draw per sequence, `[batch, time]`.
 """
 
@@ -11,9 +11,14 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-Positions = Int[Tensor, "*rows time"]
+from randpos.errors import UserError
+
+# The axes have names of their own, so that `check_time` can tell users of a wrong number.
+Positions = Int[Tensor, "*rows position"]
+QueryPositions = Int[Tensor, "*rows query_position"]
 Offsets = Int[Tensor, "*rows query key"]
-Heads = Float[Tensor, "batch head time dim"]
+Queries = Float[Tensor, "batch head query dim"]
+Keys = Float[Tensor, "batch head key dim"]
 Bias = Float[Tensor, "... head query key"]
 Mask = Bool[Tensor, "#batch #head #query key"]
 
@@ -21,13 +26,33 @@ NEVER = -1e30
 """The logit of a forbidden key; finite, so that a row of forbidden keys is not NaN."""
 
 
-def offsets_of(positions: Positions) -> Offsets:
+def offsets_of(keys: Positions, queries: QueryPositions | None = None) -> Offsets:
     """Returns how far each query stands to the right of each key.
 
     >>> offsets_of(torch.tensor([3, 7])).tolist()
     [[0, -4], [4, 0]]
+    >>> offsets_of(torch.tensor([3, 7]), torch.tensor([7])).tolist()
+    [[4, 0]]
     """
-    return positions[..., :, None] - positions[..., None, :]
+    return (keys if queries is None else queries)[..., :, None] - keys[..., None, :]
+
+
+def check_time(name: str, tokens: int, positions: Positions, way_out: str = "") -> None:
+    """Raises `UserError` if there is not one position per token: PyTorch would broadcast."""
+    if tokens != positions.shape[-1]:
+        raise UserError(
+            f"{name} has {tokens} tokens, but there are {positions.shape[-1]} positions; "
+            f"pass one position for each token{way_out}."
+        )
+
+
+def check_pairs(
+    q: Queries, k: Keys, positions: Positions, query_positions: QueryPositions | None
+) -> None:
+    """Raises `UserError` if queries or keys and their positions differ in number."""
+    check_time("k", k.shape[-2], positions)
+    standing = positions if query_positions is None else query_positions
+    check_time("q", q.shape[-2], standing, ", those of the queries as query_positions")
 
 
 class Encoding(nn.Module):
@@ -35,7 +60,7 @@ class Encoding(nn.Module):
 
     additive: ClassVar[bool] = False
     """Whether `embed` adds to the embeddings; dropout then follows it."""
-    layerwise: ClassVar[bool] = False
+    parameters_per_layer: ClassVar[bool] = False
     """Whether every layer needs a module of its own, because it has parameters of its own."""
 
     def embed(
@@ -44,32 +69,40 @@ class Encoding(nn.Module):
         """Adds positions to the token embeddings."""
         return x
 
-    def rotate(self, q: Heads, k: Heads, positions: Positions) -> tuple[Heads, Heads]:
+    def rotate(
+        self,
+        q: Queries,
+        k: Keys,
+        positions: Positions,
+        query_positions: QueryPositions | None = None,
+    ) -> tuple[Queries, Keys]:
         """Lets positions enter queries and keys."""
         return q, k
 
-    def bias(self, q: Heads, offsets: Offsets, mask: Mask | None = None) -> Bias | None:
+    def bias(self, q: Queries, offsets: Offsets, mask: Mask | None = None) -> Bias | None:
         """Returns what is added to the scaled logits: an `attn_mask` for PyTorch's attention."""
         return None
 
     def forward(
         self,
-        q: Heads,
-        k: Heads,
-        v: Heads,
+        q: Queries,
+        k: Keys,
+        v: Keys,
         positions: Positions,
         *,
+        query_positions: QueryPositions | None = None,
         mask: Mask | None = None,
         offsets: Offsets | None = None,
-        x: Float[Tensor, "batch time model"] | None = None,
-    ) -> Heads:
+        x: Float[Tensor, "batch query model"] | None = None,
+    ) -> Queries:
         """Attends by `scaled_dot_product_attention`, with positions where this encoding has them.
 
         Args:
             q: Queries.
             k: Keys.
             v: Values.
-            positions: Where the tokens stand.
+            positions: Where the keys stand.
+            query_positions: Where the queries stand; by default where the keys do.
             mask: Which keys each query may attend to; by default all.
             offsets: Distances between tokens, where they are not differences of the positions.
             x: What queries and keys were made of; only geometric attention asks for it.
@@ -77,8 +110,11 @@ class Encoding(nn.Module):
         Returns:
             The attended values.
         """
-        bias = self.bias(q, offsets_of(positions) if offsets is None else offsets, mask)
-        q, k = self.rotate(q, k, positions)
+        check_pairs(q, k, positions, query_positions)
+        if offsets is None:
+            offsets = offsets_of(positions, query_positions)
+        bias = self.bias(q, offsets, mask)
+        q, k = self.rotate(q, k, positions, query_positions)
         if bias is None:
             return scaled_dot_product_attention(q, k, v, attn_mask=mask)
         if mask is not None:

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from randpos.torch.encodings.base import Bias, Encoding, Heads, Mask, Offsets
+from randpos.torch.encodings.base import Bias, Encoding, Mask, Offsets, Queries
 
 WIDTH = 32
 RATE = 0.1
@@ -20,7 +20,7 @@ class FIRE(Encoding):
         heads: Number of heads.
     """
 
-    layerwise = True
+    parameters_per_layer = True
 
     def __init__(self, heads: int) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class FIRE(Encoding):
         self.outer = nn.Parameter(outer * WIDTH**-0.5)
         self.outer_bias = nn.Parameter(torch.zeros(heads))
 
-    def bias(self, q: Heads, offsets: Offsets, mask: Mask | None = None) -> Bias:
+    def bias(self, q: Queries, offsets: Offsets, mask: Mask | None = None) -> Bias:
         """Applies the MLP to the normalised distances."""
         distances = offsets.abs()
         seen = distances if mask is None else distances.where(mask.any(dim=1), 0)

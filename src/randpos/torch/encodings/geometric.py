@@ -9,10 +9,13 @@ from randpos.errors import UserError
 from randpos.torch.encodings.base import (
     NEVER,
     Encoding,
-    Heads,
+    Keys,
     Mask,
     Offsets,
     Positions,
+    Queries,
+    QueryPositions,
+    check_pairs,
     offsets_of,
 )
 
@@ -28,7 +31,7 @@ class Geometric(Encoding):
         normalise: Scale each row to sum 1.
     """
 
-    layerwise = True
+    parameters_per_layer = True
 
     def __init__(self, dim: int, heads: int, normalise: bool = True) -> None:
         super().__init__()
@@ -43,19 +46,21 @@ class Geometric(Encoding):
 
     def forward(
         self,
-        q: Heads,
-        k: Heads,
-        v: Heads,
+        q: Queries,
+        k: Keys,
+        v: Keys,
         positions: Positions,
         *,
+        query_positions: QueryPositions | None = None,
         mask: Mask | None = None,
         offsets: Offsets | None = None,
-        x: Float[Tensor, "batch time model"] | None = None,
-    ) -> Heads:
+        x: Float[Tensor, "batch query model"] | None = None,
+    ) -> Queries:
         """Averages the values by the probability that each key is the first to match."""
         if x is None:
             raise UserError("Geometric attention reads directions from its input: pass x.")
-        offsets = offsets_of(positions) if offsets is None else offsets
+        check_pairs(q, k, positions, query_positions)
+        offsets = offsets_of(positions, query_positions) if offsets is None else offsets
         offsets = offsets[None] if offsets.ndim == 2 else offsets
         allowed = (offsets != 0)[:, None]
         allowed = allowed if mask is None else allowed & mask

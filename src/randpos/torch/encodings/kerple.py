@@ -6,8 +6,8 @@ import torch
 from torch import nn
 from torch.nn.functional import softplus
 
-from randpos.torch.encodings.alibi import lopsided
-from randpos.torch.encodings.base import Bias, Encoding, Heads, Mask, Offsets
+from randpos.torch.encodings.alibi import asymmetric_distance
+from randpos.torch.encodings.base import Bias, Encoding, Mask, Offsets, Queries
 
 
 class KERPLE(Encoding):
@@ -17,7 +17,7 @@ class KERPLE(Encoding):
         heads: Number of heads.
     """
 
-    layerwise = True
+    parameters_per_layer = True
 
     def __init__(self, heads: int) -> None:
         super().__init__()
@@ -25,8 +25,8 @@ class KERPLE(Encoding):
         self.strength = nn.Parameter(torch.full((heads,), start))
         self.rate = nn.Parameter(torch.full((heads,), start))
 
-    def bias(self, q: Heads, offsets: Offsets, mask: Mask | None = None) -> Bias:
+    def bias(self, q: Queries, offsets: Offsets, mask: Mask | None = None) -> Bias:
         """Returns the penalties."""
         strength = softplus(self.strength)[:, None, None]
         rate = softplus(self.rate)[:, None, None]
-        return -strength * torch.log1p(rate * lopsided(offsets)[..., None, :, :])
+        return -strength * torch.log1p(rate * asymmetric_distance(offsets)[..., None, :, :])

@@ -3,7 +3,16 @@
 import torch
 from torch import nn
 
-from randpos.torch.encodings.base import Bias, Encoding, Heads, Mask, Offsets, Positions
+from randpos.torch.encodings.base import (
+    Bias,
+    Encoding,
+    Keys,
+    Mask,
+    Offsets,
+    Positions,
+    Queries,
+    QueryPositions,
+)
 from randpos.torch.encodings.sinusoids import sinusoid
 
 
@@ -15,7 +24,7 @@ class Relative(Encoding):
         heads: Number of heads.
     """
 
-    layerwise = True
+    parameters_per_layer = True
 
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
@@ -24,11 +33,17 @@ class Relative(Encoding):
         self.content_bias = nn.Parameter(0.02 * torch.randn(heads, dim // heads))
         self.position_bias = nn.Parameter(0.02 * torch.randn(heads, dim // heads))
 
-    def rotate(self, q: Heads, k: Heads, positions: Positions) -> tuple[Heads, Heads]:
+    def rotate(
+        self,
+        q: Queries,
+        k: Keys,
+        positions: Positions,
+        query_positions: QueryPositions | None = None,
+    ) -> tuple[Queries, Keys]:
         """Adds u to the queries."""
         return q + self.content_bias[:, None, :], k
 
-    def bias(self, q: Heads, offsets: Offsets, mask: Mask | None = None) -> Bias:
+    def bias(self, q: Queries, offsets: Offsets, mask: Mask | None = None) -> Bias:
         """Returns (q + v)·(W_r R(δ)) / √d."""
         heads, head_dim = self.position_bias.shape
         # Many pairs share an offset: project each different one once, then look it up.

@@ -4,7 +4,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from randpos.torch.encodings.base import Encoding, Heads, Positions
+from randpos.torch.encodings.base import (
+    Encoding,
+    Keys,
+    Positions,
+    Queries,
+    QueryPositions,
+    check_time,
+)
 from randpos.torch.encodings.sinusoids import sin_cos
 
 
@@ -17,6 +24,7 @@ def apply_rope(
         x: Queries or keys; `[batch, head, time, dim]` where positions differ between sequences.
         positions: Where the tokens stand.
     """
+    check_time("x", x.shape[-2], positions)
     sin, cos = sin_cos(positions, x.shape[-1] // 2)
     if positions.ndim > 1:  # room for the heads
         sin, cos = sin[:, None], cos[:, None]
@@ -28,6 +36,13 @@ def apply_rope(
 class RoPE(Encoding):
     """Rotates queries and keys by angles proportional to their positions."""
 
-    def rotate(self, q: Heads, k: Heads, positions: Positions) -> tuple[Heads, Heads]:
+    def rotate(
+        self,
+        q: Queries,
+        k: Keys,
+        positions: Positions,
+        query_positions: QueryPositions | None = None,
+    ) -> tuple[Queries, Keys]:
         """Rotates both sides."""
-        return apply_rope(q, positions), apply_rope(k, positions)
+        standing = positions if query_positions is None else query_positions
+        return apply_rope(q, standing), apply_rope(k, positions)

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import nn
 
-from randpos.torch.encodings.base import Bias, Encoding, Heads, Mask, Offsets
+from randpos.torch.encodings.base import Bias, Encoding, Mask, Offsets, Queries
 
 BUCKETS = 32
 FARTHEST = 128
@@ -37,6 +37,6 @@ class T5(Encoding):
         super().__init__()
         self.biases = nn.Parameter(0.02 * torch.randn(BUCKETS, heads))
 
-    def bias(self, q: Heads, offsets: Offsets, mask: Mask | None = None) -> Bias:
+    def bias(self, q: Queries, offsets: Offsets, mask: Mask | None = None) -> Bias:
         """Looks the biases up."""
         return self.biases[bucket(offsets)].movedim(-1, -3)
