@@ -13,6 +13,8 @@ import jax
 import pytest
 from hypothesis import settings
 
+from tests.browser import MISSING
+
 jax.config.update("jax_platforms", "cpu")
 # Same examples every time: a test that fails on one machine fails on all.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
@@ -39,3 +41,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next(found, len(LONGEST))
 
     items.sort(key=rank)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Ends with a loud line if no browser was found."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    if count := sum(MISSING in str(report.longrepr) for report in skipped):
+        terminalreporter.write_sep("!", red=True, bold=True)
+        terminalreporter.write_line(f"{MISSING} {count} tests were left out.", red=True, bold=True)

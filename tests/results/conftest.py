@@ -1,11 +1,6 @@
-"""A server of a small store, and Debian's chromium to look at pages with.
-
-The browser is the Debian package `chromium`. Without it the tests fail, for a page that nobody has
-looked at must not pass for one that works.
-"""
+"""A server of a small store, and a browser to look at pages with."""
 
 import os
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from randpos.results import write_page
 from randpos.results.page.serve import Site, make_server
 from randpos.store.tables import StoreTables
+from tests.browser import MISSING, find_browser, is_required
 from tests.results.stores import packed
 
 Open = Callable[..., Page]
@@ -39,8 +35,10 @@ def port(site: Site) -> Iterator[int]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = shutil.which("chromium")
-    assert found, "install the Debian package chromium: the report page is tested in it"
+    found = find_browser()
+    if found is None:
+        assert not is_required(), MISSING
+        pytest.skip(MISSING)  # tests/conftest.py repeats it aloud
     # Chromium's sandbox does not work for root, as whom builds often run.
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as play:
