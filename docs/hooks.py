@@ -36,7 +36,7 @@ def section(name: str) -> str:
     os.environ.update(COLUMNS=str(WIDTH), NO_COLOR="1", TERM="dumb")
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
-        main([name, "--help"])
+        main([*name.split(), "--help"])
     # Boxes have the width already; what stands before them is not wrapped.
     lines = [line for whole in said.getvalue().splitlines() for line in wrapped(whole)]
     text = "\n".join(lines).strip()

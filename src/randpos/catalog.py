@@ -52,11 +52,6 @@ class Combination:
         return PAPER_ROWS.get(self.name)
 
     @property
-    def default_reading(self) -> Reading:
-        """What a randomized offset is unless chosen otherwise."""
-        return self.encoding.readings[0] if self.prefix else "positions"
-
-    @property
     def description(self) -> str:
         """One line for listings."""
         how = {
@@ -71,17 +66,16 @@ class Combination:
         self,
         *,
         maximum: int = 2048,
-        reading: Reading | None = None,
+        reading: Reading = "positions",
         per: Draw = "per_batch",
     ) -> Scheme:
         """Returns the scheme that draws this combination's positions.
 
         Args:
             maximum: L.
-            reading: What a randomized offset is; see `Randomized`. By default the encoding's.
+            reading: What a randomized offset is; see `Randomized`.
             per: How often positions are drawn.
         """
-        reading = reading or self.default_reading
         if not self.prefix:
             if (reading, per) != ("positions", "per_batch"):
                 raise UserError(

@@ -182,7 +182,7 @@ def test_help_explains_every_field(capsys):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(capsys, command):
     with pytest.raises(SystemExit) as stop:
-        main([command, "--help"])
+        main([*command.split(), "--help"])
     assert not stop.value.code
     assert f"randpos {command}" in capsys.readouterr().out
 

@@ -38,6 +38,8 @@ def here(tmp_path, monkeypatch):
         "results.serve",
         "results.write_page",
         "results.figures.save",
+        "benchmark.export.frames",
+        "cli.benchmarking.write_tasks",
     ):
         monkeypatch.setattr(f"randpos.{name}", stop)
     monkeypatch.setattr("randpos.cli.sweeping.calibrate", lambda: 1e9)
@@ -70,7 +72,7 @@ words = st.one_of(
 @st.composite
 def lines(draw: st.DrawFn) -> list[str]:
     name = draw(st.sampled_from([*COMMANDS, "rubbish", "", "--version", "-h"]))
-    line = [name]
+    line = name.split() if name in COMMANDS else [name]
     for _ in range(draw(st.integers(0, 5))):
         if name in FLAGS and draw(st.booleans()):
             flag = draw(st.sampled_from(FLAGS[name]))

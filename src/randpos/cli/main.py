@@ -13,6 +13,7 @@ from typing import Any
 import tyro
 
 from randpos import __version__
+from randpos.cli.benchmarking import ExportTasks, HarnessTasks
 from randpos.cli.listing import Encodings, Export, Tasks
 from randpos.cli.reporting import Figures, Report, Reproduce, Tables
 from randpos.cli.runs import Runs
@@ -32,6 +33,8 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "figure": Figures,
     "runs": Runs,
     "tasks": Tasks,
+    "tasks export": ExportTasks,
+    "tasks harness": HarnessTasks,
     "encodings": Encodings,
     "export": Export,
 }
@@ -40,6 +43,8 @@ COMMANDS: dict[str, Callable[..., Any]] = {
 def parse(arguments: Sequence[str]) -> Callable[[], None]:
     """Turns a command line into a command that is ready to run."""
     name, *rest = arguments
+    if " ".join(arguments[:2]) in COMMANDS:  # a command of two words
+        name, rest = " ".join(arguments[:2]), list(arguments[2:])
     if name not in COMMANDS:
         raise unknown("command", name, COMMANDS)
     for flag, value in zip(rest, [*rest, None][1:], strict=True):
@@ -86,7 +91,7 @@ def _sentence(text: str, command: str) -> str:
 def usage() -> str:
     """Lists the commands."""
     lines = [
-        f"  {name:<10} {(command.__doc__ or '').splitlines()[0]}"
+        f"  {name:<14} {(command.__doc__ or '').splitlines()[0]}"
         for name, command in COMMANDS.items()
     ]
     return "\n".join(

@@ -9,8 +9,6 @@ from typing import Any
 
 import jax
 
-from randpos import numerics
-
 PACKAGES = ("randpos", "jax", "jaxlib", "equinox", "optax", "numpy")
 SOURCE = Path(__file__).parents[1]
 
@@ -18,7 +16,6 @@ SOURCE = Path(__file__).parents[1]
 def environment() -> dict[str, Any]:
     """Returns the versions of Python and of the packages, the device, and the commit if known."""
     return {
-        "numerics": numerics.VERSION,
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
         "machine": platform.machine(),

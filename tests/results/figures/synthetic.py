@@ -24,8 +24,7 @@ def records(
         run = experiment.digest
         runs.append(_run(experiment, run, seconds, status, curve))
         way = experiment.evaluation
-        row = (way.batch, way.seed, 1)
-        accuracies += [(run, n, value, value, None, *row) for n, value in points]
+        accuracies += [(run, n, value, value, way.batch, way.seed) for n, value in points]
     return StoreTables(
         pl.DataFrame(runs, schema=RUNS, orient="row"),
         pl.DataFrame(accuracies, schema=ACCURACIES, orient="row"),
