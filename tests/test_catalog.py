@@ -65,7 +65,7 @@ def test_reading_and_draw_reach_the_scheme():
     ("name", "readings"),
     [
         ("relative", ("positions", "distances", "released")),
-        ("alibi", ("positions", "distances")),
+        ("alibi", ("distances", "positions")),
         ("rope", ("positions",)),
     ],
 )

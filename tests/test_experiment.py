@@ -37,7 +37,7 @@ PAPER = {
     "clip": 1.0,
     "test_length": 500,
     "positions.maximum": 2048,
-    "positions.reading": "positions",
+    "positions.reading": "default",
     "positions.draw": "per_batch",
     "model.layers": 5,
     "model.heads": 8,

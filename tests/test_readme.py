@@ -19,35 +19,21 @@ COMMANDS = re.findall(r"^ {4}(randpos [^#\n]+)", README, flags=re.MULTILINE)
 TINY = tiny(steps=4)
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory) -> Path:
-    """A folder in which all commands are typed, one after the other."""
-    return tmp_path_factory.mktemp("readme")
-
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch, place):
-    """Every budget becomes the tiny one; sweeps send their settings to the workers themselves."""
-    fields = {name: getattr(TINY, name) for name in ("steps", "batch", "test_length")}
-    parts = {name: getattr(TINY, name) for name in ("positions", "model", "lengths", "evaluation")}
-    for name in config.PRESETS:
-        monkeypatch.setitem(config.PRESETS, name, {**fields, **parts})
-    monkeypatch.chdir(place)
-
-
-def test_there_are_commands_to_test():
-    assert len(COMMANDS) >= 6
-
-
 @pytest.mark.filterwarnings("ignore:the report has no figure")  # for want of other runs
-@pytest.mark.parametrize("command", COMMANDS)
-def test_command(command, capsys, place):
-    arguments = shlex.split(command)[1:]
-    if "RUN" in arguments:
-        trained = read_store(place / "runs").runs["run"][0]
-        arguments[arguments.index("RUN")] = trained
-    assert main(arguments) == 0, capsys.readouterr().err
-    assert capsys.readouterr().out
+def test_the_commands_work_one_after_the_other(capsys, monkeypatch, tmp_path):
+    """Every budget becomes the tiny one; sweeps send their settings to the workers themselves."""
+    fields = ("steps", "batch", "test_length", "positions", "model", "lengths", "evaluation")
+    for name in config.PRESETS:
+        monkeypatch.setitem(config.PRESETS, name, {one: getattr(TINY, one) for one in fields})
+    monkeypatch.setattr("randpos.cli.sweeping.calibrate", lambda: 1e9)
+    monkeypatch.chdir(tmp_path)
+    assert len(COMMANDS) >= 6
+    for command in COMMANDS:
+        arguments = shlex.split(command)[1:]
+        if "RUN" in arguments:
+            arguments[arguments.index("RUN")] = read_store(Path("runs")).runs["run"][0]
+        assert main(arguments) == 0, f"{command}: {capsys.readouterr().err}"
+        assert capsys.readouterr().out, command
 
 
 @pytest.mark.parametrize("target", re.findall(r"^ {4}make (\S+)", README, flags=re.MULTILINE))

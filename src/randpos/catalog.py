@@ -52,6 +52,11 @@ class Combination:
         return PAPER_ROWS.get(self.name)
 
     @property
+    def default_reading(self) -> Reading:
+        """What a randomized offset is unless chosen otherwise."""
+        return self.encoding.readings[0] if self.prefix else "positions"
+
+    @property
     def description(self) -> str:
         """One line for listings."""
         how = {
@@ -66,16 +71,17 @@ class Combination:
         self,
         *,
         maximum: int = 2048,
-        reading: Reading = "positions",
+        reading: Reading | None = None,
         per: Draw = "per_batch",
     ) -> Scheme:
         """Returns the scheme that draws this combination's positions.
 
         Args:
             maximum: L.
-            reading: What a randomized offset is; see `Randomized`.
+            reading: What a randomized offset is; see `Randomized`. By default the encoding's.
             per: How often positions are drawn.
         """
+        reading = reading or self.default_reading
         if not self.prefix:
             if (reading, per) != ("positions", "per_batch"):
                 raise UserError(

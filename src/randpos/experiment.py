@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -35,13 +35,15 @@ class PositionOptions:
 
     maximum: int = 2048
     """L, the largest position."""
-    reading: Reading = "positions"
-    """What a randomized offset is: `positions` (the paper's text), `distances` or `released`."""
+    reading: Reading | Literal["default"] = "default"
+    """What a randomized offset is: `positions`, `distances` or `released` (see docs/fidelity.md).
+    The default is `distances` for ALiBi and `positions` for all others, as in the paper's text."""
     draw: Draw = "per_batch"
     """Draw positions once `per_batch`, or anew `per_layer` as the released code does."""
 
     def __post_init__(self) -> None:
-        Randomized(self.maximum, True, self.reading, self.draw)  # which checks them
+        reading = "positions" if self.reading == "default" else self.reading
+        Randomized(self.maximum, True, reading, self.draw)  # which checks them
 
 
 @dataclass(frozen=True)
@@ -49,16 +51,29 @@ class Evaluation:
     """At which lengths, and on how many examples, a trained model is tested."""
 
     stride: int = 1
-    """Test every multiple of the stride up to M, and always 1, N, N+1 and M."""
+    """Test one length in every `stride` up to M, and always 1, N, N+1 and M."""
     batch: int = 500
-    """Examples per length; they share one draw of positions."""
+    """Examples per length."""
     seed: int = 0
     """Seed of the test batches."""
+    draws: int = 0
+    """Draws of positions per length, which share its examples. 0: one at stride 1, as in the paper;
+    where lengths are skipped, one per 32 examples."""
 
     def __post_init__(self) -> None:
         for name in ("stride", "batch"):
             check_count(f"evaluation.{name}", getattr(self, name))
         check_seed("evaluation.seed", self.seed)
+        if not 0 <= self.draws <= self.batch:
+            raise UserError(
+                f"evaluation.draws={quoted(self.draws)} must lie between 0 and "
+                f"evaluation.batch={self.batch}: every draw needs an example."
+            )
+
+    @property
+    def draw_count(self) -> int:
+        """The number of draws per length, with 0 resolved."""
+        return self.draws or (1 if self.stride == 1 else max(1, self.batch // 32))
 
 
 @dataclass(frozen=True)
@@ -150,8 +165,14 @@ class Experiment:
         """How positions are drawn."""
         options = self.positions
         return self.combination.scheme(
-            maximum=options.maximum, reading=options.reading, per=options.draw
+            maximum=options.maximum, reading=self.reading, per=options.draw
         )
+
+    @property
+    def reading(self) -> Reading:
+        """What a randomized offset is, with the encoding's default filled in."""
+        chosen = self.positions.reading
+        return self.combination.default_reading if chosen == "default" else chosen
 
     @property
     def longest(self) -> int:
@@ -193,13 +214,31 @@ class Experiment:
     def digest(self) -> str:
         """Names the run: a hash of everything that decides its training.
 
-        How densely it is evaluated does not: the same model may be tested in many ways.
+        How it is evaluated does not: the same model may be tested in many ways. A setting that was
+        added after version 0.1 (`LATER`) counts only where it differs from its default, so that
+        runs keep their names when settings are added.
         """
         data = self.to_dict()
         del data["evaluation"]
         data["encoding"] = self.combination.name
-        text = json.dumps(data, sort_keys=True)
+        data["positions"] = data["positions"] | {"reading": self.reading}
+        for name in _unchanged(self):
+            table, _, field = name.rpartition(".")
+            del (data[table] if table else data)[field]
+        text = json.dumps({k: v for k, v in data.items() if v != {}}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+LATER: dict[str, Any] = {}
+"""Settings added after version 0.1, by dotted name, with the default that they had then.
+
+Add every new setting here. Never change an entry: it would rename existing runs.
+"""
+
+
+def _unchanged(experiment: Experiment) -> list[str]:
+    settings = flat(experiment.to_dict())
+    return [name for name, default in LATER.items() if settings[name] == default]
 
 
 def flat(data: Any, prefix: str = "") -> dict[str, Any]:

@@ -21,8 +21,8 @@ from randpos.errors import UserError, quoted, unknown
 Length = int | Int[Array, ""]
 Reading = Literal["positions", "distances", "released"]
 Draw = Literal["per_batch", "per_layer"]
-LARGEST = 65_535
-"""The largest position there is: two digits of base 256 (see encodings/sinusoids.py)."""
+LARGEST = 2**31 - 1
+"""Positions are int32."""
 
 
 def sample_positions(
@@ -98,11 +98,13 @@ class Positions(eqx.Module):
     offsets: Int[Array, "query key"]
     differences: bool = eqx.field(static=True, default=False)
     """Whether every offset is known to be the query's position minus the key's."""
+    largest: int | None = eqx.field(static=True, default=None)
+    """A bound on positions and offsets, where the scheme knows one."""
 
     @classmethod
-    def at(cls, index: Int[Array, " time"]) -> "Positions":
+    def at(cls, index: Int[Array, " time"], largest: int | None = None) -> "Positions":
         """Returns tokens at the given positions, seen from one another."""
-        return cls(index, index, index[:, None] - index[None, :], differences=True)
+        return cls(index, index, index[:, None] - index[None, :], True, largest)
 
     def rows(self, start: Length, size: int) -> "Positions":
         """Returns the same keys seen from the queries `start` to `start + size` only."""
@@ -111,6 +113,7 @@ class Positions(eqx.Module):
             self.key,
             jax.lax.dynamic_slice_in_dim(self.offsets, start, size),
             self.differences,
+            self.largest,
         )
 
 
@@ -148,7 +151,7 @@ class Ordinal(Scheme):
 
     def draw(self, key: Key[Array, ""] | None, length: Length, size: int) -> Positions:
         """Counts; nothing is random."""
-        return Positions.at(1 + jnp.arange(size))
+        return Positions.at(1 + jnp.arange(size), size)
 
     @property
     def largest(self) -> None:
@@ -189,7 +192,8 @@ class Randomized(Scheme):
         """Draws an ordered subset, and the offsets as the reading has them."""
         check_maximum(self.maximum, length)
         if self.reading == "positions":
-            return Positions.at(_subset(key, length, size, self.maximum, self.sort))
+            drawn = _subset(key, length, size, self.maximum, self.sort)
+            return Positions.at(drawn, self.maximum)
         distances = _subset(key, length - 1, size - 1, self.maximum - 1, self.sort)
         distances = jnp.concatenate([jnp.zeros(1, distances.dtype), distances])
         place = jnp.arange(size)
@@ -200,7 +204,7 @@ class Randomized(Scheme):
         else:
             # A table of L rows read at indices up to 2L - 1 clamps: only keys to the left differ.
             offsets = jnp.where(steps > 0, self.maximum - apart, self.maximum - 1)
-        return Positions(1 + distances, 1 + distances, offsets)
+        return Positions(1 + distances, 1 + distances, offsets, largest=self.maximum)
 
     def draws(
         self, key: Key[Array, ""], length: Length, size: int, layers: int

@@ -1,7 +1,6 @@
 """What is printed: tables, JSON, the plot and progress."""
 
 import io
-import itertools
 import json
 
 import pytest
@@ -82,12 +81,14 @@ def progress(member: int, step: int) -> Progress:
 
 @pytest.mark.parametrize("boot", [0.0, 1e6])
 def test_without_a_terminal_there_is_a_line_now_and_then(monkeypatch, boot):
-    now = itertools.count(boot, 4.0)  # a clock that counts from boot, as time.monotonic() does
-    monkeypatch.setattr("time.monotonic", lambda: next(now))
+    """A monotonic clock counts from boot, which may be a moment ago."""
+    now = boot
+    monkeypatch.setattr("time.monotonic", lambda: now)
     out = io.StringIO()
     with TrainingView(Console(file=out, width=80), every=10.0) as view:
         for step in (10, 20, 30, 40, 60):
             view(progress(0, step))
+            now += 4.0
     first, second, last = out.getvalue().splitlines()
     assert "step 10/60" in first
     assert "step 40/60" in second

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from randpos.encodings import RoPE, Shape, apply_rope
-from randpos.encodings.alibi import lopsided, slopes
+from randpos.encodings.alibi import asymmetric_distance, slopes
 from randpos.encodings.t5 import bucket
 from tests.small import KEY
 
@@ -15,7 +15,7 @@ def test_the_slopes_of_8_heads_are_powers_of_two():
 
 
 def test_a_key_to_the_left_is_half_a_step_nearer():
-    assert lopsided(jnp.array([[0, 1, 7, -1, -7]])).tolist() == [[0, 0.5, 6.5, 1, 7]]
+    assert asymmetric_distance(jnp.array([[0, 1, 7, -1, -7]])).tolist() == [[0, 0.5, 6.5, 1, 7]]
 
 
 def published_bucket(offset: int) -> int:

@@ -1,5 +1,8 @@
 """Positions reach the sinusoids as exact integers."""
 
+import math
+from fractions import Fraction
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,6 +10,7 @@ import pytest
 from randpos.encodings.sinusoids import frequencies, sin_cos, sinusoid
 from tests.oracles import encodings as oracle
 
+PI = Fraction("3.14159265358979323846264338327950288419716939937510")
 FAR = np.unique(np.concatenate([np.arange(1, 3000), np.geomspace(3000, 65535, 3000).astype(int)]))
 
 
@@ -17,6 +21,26 @@ def test_sines_and_cosines_are_exact_at_any_position(sign):
     sin, cos = sin_cos(jnp.asarray(positions), 32)
     np.testing.assert_allclose(sin, np.sin(angles), rtol=0, atol=1e-6)
     np.testing.assert_allclose(cos, np.cos(angles), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("position", [65_536, 131_072, 10**6, 2**31 - 1, -(2**31 - 1)])
+@pytest.mark.parametrize("count", [4, 32])
+def test_every_int32_is_exact_to_float32(position, count):
+    """Against exact rational angles, reduced by a long expansion of pi."""
+    sin, cos = sin_cos(jnp.array([position]), count)
+    turn = 2 * PI
+    for i, frequency in enumerate(frequencies(count)):
+        angle = Fraction(position) * Fraction(float(frequency))
+        angle = float(angle - turn * (angle // turn))
+        assert float(sin[0, i]) == pytest.approx(math.sin(angle), abs=3e-7)
+        assert float(cos[0, i]) == pytest.approx(math.cos(angle), abs=3e-7)
+
+
+@pytest.mark.parametrize("largest", [200, 70_000, 10**6])
+def test_a_bound_on_positions_changes_no_bit(largest):
+    positions = jnp.array([1, 100, largest])
+    for bounded, full in zip(sin_cos(positions, 4, largest), sin_cos(positions, 4), strict=True):
+        np.testing.assert_array_equal(bounded, full)
 
 
 @pytest.mark.parametrize("position", [-65535, -257, -256, -1, 0, 1, 255, 256, 2048, 65535])

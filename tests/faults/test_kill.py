@@ -1,7 +1,6 @@
 """A run that is killed again and again, in real processes, ends like one that never was."""
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -13,6 +12,8 @@ import pytest
 from randpos import Schedule
 from randpos.store.folder import Store
 from tests.experiments import tiny
+from tests.faults.torture import HOOK
+from tests.sweeps.processes import PATIENCE
 
 ARGUMENTS = [
     *("--task", "reverse_string", "--encoding", "randomized-sincos", "--batch", "8"),
@@ -20,6 +21,10 @@ ARGUMENTS = [
     *("--model.layers", "1", "--model.heads", "2", "--model.dim", "8", "--model.hidden", "8"),
     *("--lengths.name", "fixed", "--lengths.maximum", "4", "--no-evaluate", "--save-every", "0"),
 ]
+
+
+ENDLESS = 10**7
+"""Steps of a run that does not end by itself, however late the test stops it."""
 
 
 def experiment(steps: int):
@@ -44,7 +49,7 @@ class Command:
     def finish(self) -> str:
         """Runs it to the end, and returns what it said."""
         process = self.start()
-        _, said = process.communicate(timeout=300)
+        _, said = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, said
         return said
 
@@ -69,22 +74,20 @@ def cache(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(10, marks=pytest.mark.slow)])
-def test_killed_at_random_moments_a_run_ends_the_same(tmp_path, cache, kills):
-    steps, draw = 600 * kills, random.Random(1)
-    quiet = Command(tmp_path / "quiet", cache, steps)
+def test_killed_between_any_two_writes_a_run_ends_the_same(tmp_path, cache):
+    quiet = Command(tmp_path / "quiet", cache, 1000)
     quiet.finish()
-    command = Command(tmp_path / "killed", cache, steps)
-    killed = 0
-    for _ in range(kills):
+    command = Command(tmp_path / "killed", cache, 1000)
+    (tmp_path / "sitecustomize.py").write_text(HOOK)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    command.environment |= {"PYTHONPATH": path, "TORTURE_TOKEN": str(tmp_path / "token")}
+    for write in (2, 23, 40, 31):  # while it starts, then anywhere in a chunk and its checkpoint
+        (tmp_path / "token").touch()
+        command.environment["TORTURE_AT"] = str(write)
         process = command.start()
-        # Some more lines, then a moment anywhere in a chunk, its writes and its checkpoint.
-        command.wait_for(process, command.progress() + draw.randint(0, 3))
-        time.sleep(draw.uniform(0, 0.03))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        killed += process.returncode == -signal.SIGKILL
-    assert killed == kills
+        _, said = process.communicate(timeout=PATIENCE)
+        assert process.returncode == -signal.SIGKILL, said
+    command.environment["TORTURE_AT"] = "0"
     assert command.folder.result() is None
     assert command.progress() > 0
     said = command.finish()
@@ -102,11 +105,11 @@ def test_killed_at_random_moments_a_run_ends_the_same(tmp_path, cache, kills):
 
 
 def test_stopped_by_the_keyboard_it_says_so_and_continues(tmp_path, cache):
-    command = Command(tmp_path, cache, 6000, "--save-every", "3600")
+    command = Command(tmp_path, cache, ENDLESS, "--save-every", "3600")
     process = command.start()
     command.wait_for(process, 2)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert said.splitlines()[-1] == "randpos: stopped; run the same command again to continue."
     assert "Traceback" not in said
@@ -117,12 +120,12 @@ def test_stopped_by_the_keyboard_it_says_so_and_continues(tmp_path, cache):
 
 
 def test_a_second_process_is_refused_until_the_first_is_dead(tmp_path, cache):
-    command = Command(tmp_path, cache, 6000)
+    command = Command(tmp_path, cache, ENDLESS)
     first = command.start()
     command.wait_for(first, 1)
     first.send_signal(signal.SIGSTOP)  # it holds the run, and takes its time
     second = command.start()
-    _, said = second.communicate(timeout=60)
+    _, said = second.communicate(timeout=PATIENCE)
     first.kill()
     first.communicate()
     assert second.returncode == 2

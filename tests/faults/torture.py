@@ -168,16 +168,23 @@ class Torture:
         """Kills a worker, or as the last deed of a sitting the driver, or both at once."""
         workers = workers_of(process)
         if not last:
-            if workers:
-                os.kill(self.draw.choice(workers), signal.SIGKILL)
+            if workers and kill(self.draw.choice(workers)):
                 self.kills["worker"] += 1
             return
         both = self.draw.random() < 0.3
         process.kill()
         self.kills["driver and workers" if both else "driver"] += 1
         for pid in workers if both else ():
-            if is_alive(pid):
-                os.kill(pid, signal.SIGKILL)
+            kill(pid)
+
+
+def kill(pid: int) -> bool:
+    """Kills a process, and tells whether there still was one."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def torture(seed: int, count: int) -> Torture:

@@ -28,7 +28,7 @@ def sinusoid(position: int, dim: int) -> np.ndarray:
     return np.array([math.sin(a) for a in angles] + [math.cos(a) for a in angles])
 
 
-def lopsided(offset: int) -> float:
+def asymmetric_distance(offset: int) -> float:
     """The distance, half a step shorter to the left."""
     return offset - 0.5 if offset > 0 else -offset
 
@@ -98,7 +98,7 @@ class RoPE(NoPositions):
 class ALiBi(NoPositions):
     def bias(self, layer: int, head: int, pair: Pair) -> float:
         slope = 2 ** (-8 * (head + 1) / self.p.shape.heads)
-        return -slope * lopsided(pair.offset)
+        return -slope * asymmetric_distance(pair.offset)
 
 
 class Relative(NoPositions):
@@ -154,7 +154,7 @@ class KERPLE(NoPositions):
     def bias(self, layer: int, head: int, pair: Pair) -> float:
         strength = softplus(self.p.strength[layer][head])
         rate = softplus(self.p.rate[layer][head])
-        return -strength * math.log(1 + rate * lopsided(pair.offset))
+        return -strength * math.log(1 + rate * asymmetric_distance(pair.offset))
 
 
 class FIRE(NoPositions):

@@ -48,7 +48,7 @@ def run(task: str, encoding: str, seed: int = 0, rate: float = 3e-4, **more: Any
 
 def accuracies_of(one: dict[str, Any], score: float, **more: Any) -> list[dict[str, Any]]:
     """Accuracies of a run whose score is exactly `score`; perfect within the training range."""
-    way = {"run": one["run"], "whole": 0.0, "batch": 500, "seed": 0} | more
+    way = {"run": one["run"], "whole": 0.0, "batch": 500, "seed": 0, "draws": 1} | more
     seen = one["training_length"]
     points = {1: 1.0, seen: 1.0, seen + 1: score, one["test_length"]: score}
     return [{"length": n, "accuracy": a} | way for n, a in points.items()]
@@ -127,6 +127,8 @@ def many_records(lengths: int = 500, seeds: int = 10) -> StoreTables:
         run=pl.Series(np.repeat([one["run"] for one in runs], lengths)),
         batch=pl.lit(500, pl.Int32),
         seed=pl.lit(0, pl.UInt32),
+        draws=pl.lit(1, pl.Int32),
+        error=pl.lit(None, pl.Float64),
     )
     return StoreTables(pl.DataFrame(runs, schema=RUNS), frame.select(*ACCURACIES))
 

@@ -9,7 +9,7 @@ from randpos import Accuracy, Evaluation, UserError
 from randpos.store.accuracies import accuracies_path, read_accuracies, write_accuracies
 from tests.experiments import tiny
 
-ROWS = [Accuracy(1, 0.5, 0.25), Accuracy(2, 1 / 3, 0.0), Accuracy(500, 1.0, 1.0)]
+ROWS = [Accuracy(1, 0.5, 0.25, 0.1), Accuracy(2, 1 / 3, 0.0, 0.0), Accuracy(500, 1.0, 1.0)]
 
 
 def test_accuracies_read_back_exactly_and_by_length(tmp_path):
@@ -24,16 +24,16 @@ def test_nothing_written_is_nothing_read(tmp_path):
 def test_others_read_the_file_too(tmp_path):
     write_accuracies(tmp_path, tiny(), ROWS)
     table = pl.read_parquet(accuracies_path(tmp_path, tiny()))
-    way = {"batch": tiny().evaluation.batch, "seed": tiny().evaluation.seed}
+    way = {"batch": tiny().evaluation.batch, "seed": tiny().evaluation.seed, "draws": 1}
     assert table.to_dicts() == [row._asdict() | way for row in ROWS]
 
 
 def test_a_denser_test_adds_to_the_same_file(tmp_path):
-    paths = {accuracies_path(tmp_path, tiny(evaluation=Evaluation(stride=s))) for s in (1, 10)}
+    paths = {accuracies_path(tmp_path, tiny(evaluation=Evaluation(stride=s))) for s in (5, 10)}
     assert len(paths) == 1
 
 
-@pytest.mark.parametrize("other", [Evaluation(batch=7), Evaluation(seed=7)])
+@pytest.mark.parametrize("other", [Evaluation(batch=7), Evaluation(seed=7), Evaluation(draws=7)])
 def test_another_test_is_another_file(tmp_path, other):
     one, two = tiny(evaluation=Evaluation()), tiny(evaluation=other)
     assert accuracies_path(tmp_path, one) != accuracies_path(tmp_path, two)
@@ -74,7 +74,7 @@ def test_what_no_test_can_measure_is_named(tmp_path, length, share):
     write_accuracies(tmp_path, tiny(), ROWS)
     path = accuracies_path(tmp_path, tiny())
     table = pl.read_parquet(path)
-    more = pl.DataFrame([(length, share, 0.5, 16, 0)], schema=table.schema, orient="row")
+    more = pl.DataFrame([(length, share, 0.5, None, 16, 0, 1)], schema=table.schema, orient="row")
     pl.concat([table, more]).write_parquet(path)
     if (length, share) == (3, 0.5):
         assert Accuracy(3, 0.5, 0.5) in read_accuracies(tmp_path, tiny())

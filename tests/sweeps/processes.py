@@ -117,7 +117,7 @@ def workers_of(process: subprocess.Popen[str]) -> list[int]:
         told = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
         threads = Path(f"/proc/{process.pid}/task").iterdir()
         told += "".join((thread / "children").read_text() for thread in threads)
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return []
     return sorted({int(pid) for pid in told.split()})
 
@@ -125,7 +125,7 @@ def workers_of(process: subprocess.Popen[str]) -> list[int]:
 def is_alive(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
 

@@ -68,7 +68,8 @@ def write_many(store: Path, count: int) -> None:
             (folder / name).write_bytes(content)
         if number % len(kinds) == 0:
             rows = pl.DataFrame(accuracies(seed, range(1, 501)), schema=SCHEMA, orient="row")
-            way = {"batch": pl.lit(500, WAY["batch"]), "seed": pl.lit(0, WAY["seed"])}
+            values = {"batch": 500, "seed": 0, "draws": 1}
+            way = {name: pl.lit(value, WAY[name]) for name, value in values.items()}
             rows.with_columns(**way).write_parquet(path)
             tested = path.read_bytes()
         path.write_bytes(tested)

@@ -1,5 +1,8 @@
 """Accuracy per length, and the score."""
 
+import dataclasses
+from collections import Counter
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -18,15 +21,18 @@ from randpos import (
     Task,
     UserError,
 )
+from randpos.numerics import random_stream
 from randpos.training import evaluation
 from randpos.training.batch import assemble
 from randpos.training.evaluation import (
+    Counts,
     Evaluator,
     in_domain,
     lengths_to_test,
     piece_count,
     score,
     sizes,
+    summarize,
 )
 from tests.experiments import random_model, tiny
 
@@ -96,6 +102,27 @@ def test_nothing_tested_is_no_score():
     assert in_domain(curve({41: 1.0}), 40) is None
 
 
+@pytest.mark.parametrize("stride", [2, 5, 10, 20])
+@pytest.mark.parametrize("residues", [2, 3, 4, 5])
+def test_strided_lengths_meet_all_residues_equally_often(stride, residues):
+    windows = 10 * stride * residues
+    experiment = Experiment(
+        task="even_pairs",
+        encoding="none",
+        test_length=windows * stride,
+        lengths=Schedule(maximum=stride),
+        evaluation=Evaluation(stride=stride),
+    )
+    found = Counter(n % residues for n in lengths_to_test(experiment))
+    assert all(5 * stride <= found[residue] <= 15 * stride for residue in range(residues))
+
+
+def test_every_window_of_a_stride_has_a_length():
+    experiment = Experiment(test_length=200, evaluation=Evaluation(stride=20))
+    windows = {-(-n // 20) for n in lengths_to_test(experiment)}
+    assert windows == set(range(1, 11))
+
+
 @pytest.mark.parametrize("stride", [1, 3, 7, 100])
 def test_both_ends_of_both_ranges_are_always_tested(stride):
     found = lengths_to_test(Experiment(evaluation=Evaluation(stride=stride)))
@@ -143,14 +170,13 @@ def constant(experiment: Experiment, answer: int):
     return eqx.filter(model, eqx.is_array)
 
 
-def batch_of(experiment: Experiment, length: int):
-    """The batch that a length is tested on, and its positions."""
+def batch_of(experiment: Experiment, length: int, draw: int = 0, examples: int | None = None):
+    """The batch that a draw of a length is tested on, and its positions."""
     options = experiment.evaluation
-    to_batch, to_positions = jax.random.split(
-        jax.random.fold_in(jax.random.key(options.seed), length)
-    )
+    key = jax.random.fold_in(random_stream("tests", options.seed), length)
+    to_batch, to_positions = jax.random.split(jax.random.fold_in(key, draw))
     task = experiment.problem
-    batch = task.sample(to_batch, length, options.batch, length)
+    batch = task.sample(to_batch, length, examples or options.batch, length)
     sequences = assemble(task, batch, jnp.asarray(length))
     time = sequences.tokens.shape[1]
     return batch, sequences.tokens, experiment.scheme.draw(to_positions, time, time)
@@ -220,6 +246,45 @@ def test_accuracy_counts_answers_up_to_the_terminator(stack):
     assert point.whole == pytest.approx(whole / STACK.evaluation.batch)
 
 
+def test_every_draw_has_positions_and_examples_of_its_own():
+    experiment = dataclasses.replace(STACK, evaluation=Evaluation(batch=7, draws=3))
+    model = random_model(experiment)
+    (point,) = Evaluator(experiment).test(eqx.filter(model, eqx.is_array), [4])
+    shares, right, counted = [], 0, 0
+    for draw, examples in enumerate((3, 3, 1)):
+        batch, tokens, positions = batch_of(experiment, 4, draw, examples)
+        answers, counts = np.asarray(batch.outputs), np.asarray(batch.counted)
+        said = np.asarray(model(tokens, positions))[:, -answers.shape[1] :].argmax(-1)
+        hits = ((said == answers) & counts).sum()
+        shares.append((hits, counts.sum()))
+        right, counted = right + hits, counted + counts.sum()
+    assert point.accuracy == pytest.approx(right / counted)
+    squares = sum((hits - right / counted * total) ** 2 for hits, total in shares)
+    assert point.error == pytest.approx(np.sqrt(squares * 3 / 2) / counted)
+
+
+def test_the_standard_error_is_that_of_independent_draws():
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(2000):
+        shares = rng.beta(4, 2, size=8)  # each draw has an accuracy of its own
+        draws = [Counts(int(rng.binomial(50, p)), 50, 0) for p in shares]
+        found.append(summarize(1, draws, 400))
+    spread = np.std([point.accuracy for point in found])
+    errors = np.array([point.error for point in found])
+    assert np.sqrt((errors**2).mean()) == pytest.approx(spread, rel=0.05)
+
+
+def test_draws_follow_the_stride_unless_they_are_given():
+    assert Evaluation().draw_count == 1
+    assert Evaluation(stride=10, batch=128).draw_count == 4
+    assert Evaluation(stride=10, batch=16).draw_count == 1
+    assert Evaluation(draws=5).draw_count == 5
+    for draws in (-1, 17):
+        with pytest.raises(UserError, match=rf"evaluation.draws={draws} must lie between 0 and"):
+            Evaluation(batch=16, draws=draws)
+
+
 def test_in_pieces_the_accuracy_is_the_same(stack, monkeypatch):
     # Pieces of 2 of 7 examples: the eighth must not count.
     _, parameters, whole = stack
@@ -239,9 +304,10 @@ def test_a_whole_answer_is_never_right_more_often_than_its_tokens_on_average():
 
 def test_lengths_are_padded_to_the_smallest_size_that_fits(monkeypatch):
     used = []
+    counts = Counts(1, 1, 1)
     monkeypatch.setattr(evaluation, "sizes", lambda _: [4, 8, 12])
     monkeypatch.setattr(
-        evaluation, "accuracy", lambda _, size, *rest: (used.append(size), (1, 1))[1]
+        evaluation, "count", lambda _, size, *rest, parts: (used.append(size), counts)[1]
     )
     monkeypatch.setattr(evaluation.jax, "jit", lambda function, **_: function)
     experiment = tiny(test_length=12)

@@ -9,15 +9,22 @@ from randpos.positions import Positions
 
 
 def slopes(heads: int) -> np.ndarray:
-    """Returns the slope of each head: 2^(-8/h), 2^(-16/h), …, 2^-8.
+    """Returns the slope of each head: 2^(-8/h), 2^(-16/h), …, 2^-8 for h a power of two.
+
+    Otherwise the authors take the slopes of the power of two below, and fill up with every second
+    slope of the power of two above.
 
     >>> slopes(4).tolist()
     [0.25, 0.0625, 0.015625, 0.00390625]
+    >>> slopes(3).tolist()
+    [0.0625, 0.00390625, 0.25]
     """
-    return 2.0 ** (-8.0 * np.arange(1, heads + 1) / heads)
+    below = 2 ** int(np.log2(heads))
+    geometric = lambda h: 2.0 ** (-8.0 * np.arange(1, h + 1) / h)  # noqa: E731
+    return np.concatenate([geometric(below), geometric(2 * below)[::2][: heads - below]])
 
 
-def lopsided(offsets: Int[Array, "query key"]) -> Float[Array, "query key"]:
+def asymmetric_distance(offsets: Int[Array, "query key"]) -> Float[Array, "query key"]:
     """Returns distances in which keys to the left are half a step nearer.
 
     Without the half step a bias could not tell left from right.
@@ -31,12 +38,12 @@ class ALiBi(Encoding):
     name = "alibi"
     description = "A penalty on the logits proportional to the distance."
     reference = "Press et al., 2022"
-    readings = ("positions", "distances")
+    readings = ("distances", "positions")
 
     def share(self, positions: Positions, mask: Mask) -> Float[Array, "1 head query key"]:
         """Computes the penalties, which all layers share."""
         slope = jnp.asarray(slopes(self.shape.heads), jnp.float32)
-        return -slope[None, :, None, None] * lopsided(positions.offsets)
+        return -slope[None, :, None, None] * asymmetric_distance(positions.offsets)
 
     def bias(self, q: Queries, view: View, layer: int) -> Logits:
         """Returns the penalties."""

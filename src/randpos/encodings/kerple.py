@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from randpos.encodings.alibi import lopsided
+from randpos.encodings.alibi import asymmetric_distance
 from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape, View
 from randpos.positions import Positions
 
@@ -32,7 +32,7 @@ class KERPLE(Encoding):
 
     def share(self, positions: Positions, mask: Mask) -> Float[Array, "query key"]:
         """Computes the distances."""
-        return lopsided(positions.offsets)
+        return asymmetric_distance(positions.offsets)
 
     def table(
         self, shared: Float[Array, "query key"], layer: int

@@ -1,5 +1,7 @@
 """Learned encoding (Gehring et al., 2017); with randomized positions, the label encoding."""
 
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from randpos.encodings.base import Encoding, Shape
@@ -31,10 +33,20 @@ class Learned(Encoding):
     def embed(
         self, x: Float[Array, "batch time dim"], positions: Positions
     ) -> Float[Array, "batch time dim"]:
-        """Adds the row of each position; positions count from 1."""
-        if len(positions.query) > len(self.rows):
+        """Adds the row of each position; positions count from 1.
+
+        A position without a row is refused. Where it is only known at run time, it gives NaN.
+        """
+        largest = positions.largest
+        if largest is None and not isinstance(positions.query, jax.core.Tracer):
+            largest = int(positions.query.max(initial=0))
+            if positions.query.min(initial=1) < 1:
+                raise UserError("learned has no row for positions below 1; count from 1.")
+        if largest is not None and largest > len(self.rows):
             raise UserError(
-                f"learned has rows for {len(self.rows)} positions, but the sequence has "
-                f"{len(positions.query)} places; build it for a shape with more positions."
+                f"learned has rows for {len(self.rows)} positions, but positions go up to "
+                f"{largest}; build it for a shape with positions={largest} or more."
             )
-        return x + self.rows[positions.query - 1]
+        # Index -1 would wrap around to the last row.
+        index = jnp.where(positions.query >= 1, positions.query - 1, len(self.rows))
+        return x + self.rows.at[index].get(mode="fill", fill_value=jnp.nan)

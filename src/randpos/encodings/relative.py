@@ -59,10 +59,11 @@ class Relative(Encoding):
     def share(self, positions: Positions, mask: Mask) -> Waves | Float[Array, "query key dim"]:
         """Computes the sinusoids of all positions, or R(δ) for every pair of tokens."""
         if not positions.differences:
-            return sinusoid(positions.offsets, self.shape.dim)
-        sin, cos = sin_cos(positions.key, self.shape.dim // 2)
+            return sinusoid(positions.offsets, self.shape.dim, positions.largest)
+        largest = positions.largest
+        sin, cos = sin_cos(positions.key, self.shape.dim // 2, largest)
         keys = jnp.concatenate([cos, sin], axis=-1).T
-        return Waves(*sin_cos(positions.query, self.shape.dim // 2), keys)
+        return Waves(*sin_cos(positions.query, self.shape.dim // 2, largest), keys)
 
     def table(
         self, shared: Waves | Float[Array, "query key dim"], layer: int

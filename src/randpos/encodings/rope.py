@@ -50,8 +50,10 @@ class RoPE(Encoding):
 
     def share(self, positions: Positions, mask: Mask) -> Angles:
         """Computes the angles once for all layers."""
-        pairs = self.shape.head_dim // 2
-        return Angles(sin_cos(positions.query, pairs), sin_cos(positions.key, pairs))
+        pairs, largest = self.shape.head_dim // 2, positions.largest
+        return Angles(
+            sin_cos(positions.query, pairs, largest), sin_cos(positions.key, pairs, largest)
+        )
 
     def rotate(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
         """Rotates both sides."""

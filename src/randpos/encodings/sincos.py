@@ -26,4 +26,4 @@ class SinCos(Encoding):
         self, x: Float[Array, "batch time dim"], positions: Positions
     ) -> Float[Array, "batch time dim"]:
         """Adds the sinusoids of the positions."""
-        return x + sinusoid(positions.query, x.shape[-1])
+        return x + sinusoid(positions.query, x.shape[-1], positions.largest)

@@ -4,18 +4,18 @@ import hashlib
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import polars as pl
 
 from randpos.errors import UserError
 from randpos.experiment import Experiment
+from randpos.numerics import VERSION
 from randpos.store.files import read_file, write_atomic
 from randpos.training.evaluation import Accuracy
 
-SCHEMA = {"length": pl.Int32, "accuracy": pl.Float64, "whole": pl.Float64}
-WAY = {"batch": pl.Int32, "seed": pl.UInt32}
+SCHEMA = {"length": pl.Int32, "accuracy": pl.Float64, "whole": pl.Float64, "error": pl.Float64}
+WAY = {"batch": pl.Int32, "seed": pl.UInt32, "draws": pl.Int32}
 """How a file's accuracies were measured; the same in every row, so that files can be joined."""
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 """What Polars raises over a damaged file."""
@@ -24,10 +24,11 @@ UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 def accuracies_path(folder: Path, experiment: Experiment) -> Path:
     """Returns the file of a run's accuracies under its options of evaluation.
 
-    The stride is no part of the name: a denser evaluation adds lengths to the same file.
+    The stride is not part of the name: a denser evaluation adds lengths to the same file. The
+    version of the numerics is: another version tests on other batches.
     """
-    options = asdict(experiment.evaluation)
-    del options["stride"]
+    way = experiment.evaluation
+    options = {"batch": way.batch, "seed": way.seed, "draws": way.draw_count, "numerics": VERSION}
     text = json.dumps(options, sort_keys=True)
     name = hashlib.sha256(text.encode()).hexdigest()[:8]
     return folder / "evaluation" / f"batch{experiment.evaluation.batch}-{name}.parquet"
@@ -54,7 +55,9 @@ def write_accuracies(folder: Path, experiment: Experiment, rows: Sequence[Accura
     """Writes all accuracies of a run, atomically."""
     buffer, way = io.BytesIO(), experiment.evaluation
     table = pl.DataFrame(rows, schema=SCHEMA, orient="row").with_columns(
-        pl.lit(way.batch, pl.Int32).alias("batch"), pl.lit(way.seed, pl.UInt32).alias("seed")
+        pl.lit(way.batch, pl.Int32).alias("batch"),
+        pl.lit(way.seed, pl.UInt32).alias("seed"),
+        pl.lit(way.draw_count, pl.Int32).alias("draws"),
     )
     table.write_parquet(buffer)
     write_atomic(accuracies_path(folder, experiment), buffer.getvalue())

@@ -9,6 +9,8 @@ from typing import Any
 
 import jax
 
+from randpos import numerics
+
 PACKAGES = ("randpos", "jax", "jaxlib", "equinox", "optax", "numpy")
 SOURCE = Path(__file__).parents[1]
 
@@ -16,6 +18,7 @@ SOURCE = Path(__file__).parents[1]
 def environment() -> dict[str, Any]:
     """Returns the versions of Python and of the packages, the device, and the commit if known."""
     return {
+        "numerics": numerics.VERSION,
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
         "machine": platform.machine(),

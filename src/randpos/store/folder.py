@@ -14,11 +14,13 @@
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from randpos import numerics
 from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.store.environment import environment
@@ -73,8 +75,10 @@ class RunFolder:
         return data.get("experiment")
 
     def create(self, experiment: Experiment) -> None:
-        """Writes the experiment and the environment, unless they exist."""
-        if not (self.path / "config.json").exists():
+        """Writes the experiment and the environment, or checks what an earlier process wrote."""
+        if (self.path / "config.json").exists():
+            self._compare_numerics()
+        else:
             write_json(self.path / "environment.json", environment())
             data = {
                 "format": FORMAT,
@@ -82,6 +86,19 @@ class RunFolder:
                 "experiment": experiment.to_dict(),
             }
             write_json(self.path / "config.json", data)
+
+    def _compare_numerics(self) -> None:
+        """Warns if the run was begun under another version of the numerics."""
+        path = self.path / "environment.json"
+        began = read_json(path) if path.exists() else {}
+        version = began.get("numerics", 1) if isinstance(began, dict) else 1
+        if version != numerics.VERSION:
+            warnings.warn(
+                f"{self.path.name} was begun under version {version} of the numerics and continues "
+                f"under version {numerics.VERSION}: a valid run, but not bit for bit the one that "
+                "would not have been interrupted.",
+                stacklevel=2,
+            )
 
     def result(self) -> Result | None:
         """Returns how the run ended; None if it has not ended."""

@@ -114,8 +114,9 @@ def read_store(path: Path, tested: bool = True) -> StoreTables:
         ended = runs.filter(pl.col("status").is_in(ENDED))["run"]
         kept = packed.runs.filter(~pl.col("run").is_in(ended.implode()))
         runs = pl.concat([runs.filter(~pl.col("run").is_in(kept["run"].implode())), kept])
-        way = ["run", "batch", "seed", "length"]
+        way = ["run", "batch", "seed", "draws", "length"]
         accuracies = pl.concat([accuracies, packed.accuracies]).unique(way, keep="first")
+    accuracies = accuracies.with_columns(pl.col("draws").fill_null(1))
     share = pl.col("accuracy", "whole").is_between(0, 1)  # which NaN is not
     sound = accuracies.filter(pl.col("length") >= 1, pl.all_horizontal(share))
     if len(sound) < len(accuracies):
@@ -126,7 +127,7 @@ def read_store(path: Path, tested: bool = True) -> StoreTables:
             f"left out: {count} accuracies that no test can measure in {told}.", stacklevel=2
         )
     order = ["task", "encoding", "seed", "learning_rate", "run"]
-    return StoreTables(runs.sort(order), sound.sort("run", "batch", "seed", "length"))
+    return StoreTables(runs.sort(order), sound.sort("run", "batch", "seed", "draws", "length"))
 
 
 def pack(records: StoreTables, path: Path) -> None:
@@ -165,7 +166,7 @@ def _row(name: str, folder: RunFolder) -> dict[str, Any]:
         "training_length": experiment.lengths.maximum,
         "test_length": experiment.test_length,
         "maximum": experiment.positions.maximum,
-        "reading": experiment.positions.reading,
+        "reading": experiment.reading,
         "draw": experiment.positions.draw,
         "status": folder.status(),
         "step": result and result.step,
@@ -246,7 +247,13 @@ def _line(error: BaseException) -> str:
 def _read_parquet(files: list[Path]) -> pl.DataFrame:
     if not files:
         return pl.DataFrame(schema=ACCURACIES)
-    table = pl.scan_parquet(files, schema=SCHEMA | WAY, include_file_paths="run", glob=False)
+    table = pl.scan_parquet(
+        files,
+        schema=SCHEMA | WAY,
+        include_file_paths="run",
+        glob=False,
+        missing_columns="insert",  # written before these columns were known
+    )
     # The run is the folder above the folder of the file.
     name = pl.col("run").str.split("/").list.get(-3)
     return table.with_columns(name).select(*ACCURACIES).collect()
@@ -267,7 +274,8 @@ def _read_packed(path: Path) -> StoreTables | None:
                     f"{file} was written in format {version}, but this version of randpos reads "
                     f"up to {FORMAT}; install a newer randpos."
                 )
-            tables.append(pl.read_parquet(io.BytesIO(content), schema=schema))
+            content = io.BytesIO(content)
+            tables.append(pl.read_parquet(content, schema=schema, missing_columns="insert"))
         except (*UNREADABLE, AttributeError, TypeError) as error:
             raise UserError(f"{file} is damaged ({_line(error)}).") from error
     runs, accuracies = tables

@@ -1,11 +1,12 @@
-"""Evaluation: accuracy at every length, far beyond the training lengths, and the score.
+"""Evaluation: accuracy at every length, far beyond the training lengths.
 
-Each length is tested on one batch with one draw of positions (randomized at test time too). Lengths
-are padded to a few static sizes; a batch is computed in pieces that bound the memory. Where even
-that is too much memory, the batch is halved until it fits, one part after the other.
+The examples of a length are divided among its draws of positions (randomized at test time too).
+Lengths are padded to a few static sizes; a batch is computed in pieces that bound the memory. Where
+even that is too much memory, it is halved until it fits, one part after the other.
 """
 
 import itertools
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -14,12 +15,12 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Int, PyTree
 
 from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.nn.model import Encoder
+from randpos.numerics import compiler_options, random_stream
 from randpos.tasks.base import Length
 from randpos.training.batch import assemble, total_length
 
@@ -35,14 +36,46 @@ class Accuracy(NamedTuple):
     """Share of the counted output tokens that are right."""
     whole: float
     """Share of the sequences whose counted tokens are all right."""
+    error: float | None = None
+    """Standard error of `accuracy`, from the spread over draws; None with a single draw."""
+
+
+class Counts(NamedTuple):
+    """What a test counted in one draw of positions."""
+
+    right: int
+    """Right tokens."""
+    counted: int
+    """Tokens that count."""
+    whole: int
+    """Sequences whose counted tokens are all right."""
+
+
+def summarize(length: int, draws: Sequence[Counts], examples: int) -> Accuracy:
+    """Returns the accuracy at a length from the counts of its draws.
+
+    The standard error is that of a ratio of sums over independent draws.
+
+    >>> summarize(7, [Counts(6, 10, 0), Counts(8, 10, 1)], examples=20)
+    Accuracy(length=7, accuracy=0.7, whole=0.05, error=0.1)
+    """
+    right, counted, whole = (sum(values) for values in zip(*draws, strict=True))
+    accuracy, error = right / counted, None
+    if len(draws) > 1:
+        squares = sum((d.right - accuracy * d.counted) ** 2 for d in draws)
+        error = math.sqrt(squares * len(draws) / (len(draws) - 1)) / counted
+    return Accuracy(length, accuracy, whole / examples, error)
 
 
 def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[int]:
-    """Returns the lengths to test: every `stride`-th, the training range's ends and the longest.
+    """Returns the lengths to test: one in every `stride`, the training range's ends, the longest.
+
+    The place inside each window of `stride` lengths moves on from window to window, so that odd and
+    even lengths, and all other residues, are met equally often.
 
     >>> from randpos.experiment import Evaluation
     >>> lengths_to_test(Experiment(test_length=60, evaluation=Evaluation(stride=10)))
-    [1, 10, 20, 30, 40, 41, 50, 60]
+    [1, 4, 18, 22, 36, 40, 41, 50, 53, 60]
     """
     seen, every = experiment.lengths.maximum, experiment.evaluation.stride
     longest = experiment.test_length if longest is None else longest
@@ -51,8 +84,10 @@ def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[
             f"max_length={longest} must lie between 1 and M={experiment.test_length}, "
             "the test length that the run was made for."
         )
-    ends = {1, seen, seen + 1, longest}
-    return sorted(n for n in ends.union(range(every, longest + 1, every)) if n <= longest)
+    # Multiples of the golden ratio, here two Fibonacci numbers, are spread evenly modulo 1.
+    place = lambda k: 10946 * k % 17711 * every // 17711  # noqa: E731
+    inside = (every * k - place(k) for k in range(1, -(-longest // every) + 1))
+    return sorted(n for n in {1, seen, seen + 1, longest, *inside} if n <= longest)
 
 
 def score(accuracies: Sequence[Accuracy], training_length: int) -> float | None:
@@ -92,31 +127,26 @@ def sizes(experiment: Experiment) -> list[int]:
 
 
 def piece_count(experiment: Experiment, size: int, parts: int = 1) -> int:
-    """Returns in how many pieces a part of a batch is computed: each piece's logits fit the budget.
+    """Returns in how many pieces a part of a draw is computed: each piece's logits fit the budget.
 
     Args:
         experiment: What is tested.
         size: The length that sequences are padded to.
-        parts: Into how many parts the batch is cut.
+        parts: Into how many parts the examples of a draw are cut.
     """
     time = int(total_length(experiment.problem, size))
     example = 4 * experiment.model.heads * time * time
     return -(-part_size(experiment, parts) // max(1, BUDGET // example))
 
 
+def draw_size(experiment: Experiment) -> int:
+    """Returns the number of examples that share a draw of positions; the last one has the rest."""
+    return -(-experiment.evaluation.batch // experiment.evaluation.draw_count)
+
+
 def part_size(experiment: Experiment, parts: int) -> int:
-    """Returns the number of examples in each of the parts of a batch, the last one filled up."""
-    return -(-experiment.evaluation.batch // parts)
-
-
-def compiler_options() -> dict[str, bool] | None:
-    """Returns how evaluation is compiled on this backend.
-
-    XLA's fusion emitters for the CPU (jax 0.10) give two functions one name in programs such as
-    relative encodings with |y| = 1 at T = 303, and fail. Evaluation is as fast without them.
-    """
-    on_cpu = jax.default_backend() == "cpu"
-    return {"xla_cpu_use_fusion_emitters": False} if on_cpu else None
+    """Returns the number of examples in each of the parts of a draw, the last one filled up."""
+    return -(-draw_size(experiment) // parts)
 
 
 class Evaluator:
@@ -130,7 +160,7 @@ class Evaluator:
         self.experiment = experiment
         self.programs: dict[tuple[int, int], Callable[..., tuple[Array, ...]]] = {}
         self.parts = 1
-        """Into how many parts a batch is cut, so that each fits into the memory."""
+        """Into how many parts the examples of a draw are cut, so that each fits into memory."""
 
     def test(self, parameters: PyTree, lengths: Sequence[int]) -> Iterator[Accuracy]:
         """Tests parameters at each of the lengths, shortest first."""
@@ -147,7 +177,7 @@ class Evaluator:
         except jax.errors.JaxRuntimeError as error:
             if "RESOURCE_EXHAUSTED" not in str(error):
                 raise
-            if self.parts >= self.experiment.evaluation.batch:
+            if self.parts >= draw_size(self.experiment):
                 raise UserError(
                     f"length {length} of {self.experiment.task} does not fit into the memory, not "
                     "even one example at a time; test shorter lengths or find more memory."
@@ -162,29 +192,20 @@ class Evaluator:
             return None
 
     def _measure(self, parameters: PyTree, length: int) -> Accuracy:
-        size = next(bound for bound in sizes(self.experiment) if bound >= length)
-        where, at = (size, self.parts), jnp.asarray(length, jnp.int32)
-        if where not in self.programs:
-            function = accuracy if self.parts == 1 else partial(count, parts=self.parts)
-            program = partial(function, self.experiment, size)
-            self.programs[where] = jax.jit(program, compiler_options=compiler_options())
-        program = self.programs[where]
-        if self.parts == 1:
-            right, whole = program(parameters, at)
-            return Accuracy(length, float(right), float(whole))
-        firsts = range(0, self.experiment.evaluation.batch, part_size(self.experiment, self.parts))
-        found = [program(parameters, at, jnp.asarray(first, jnp.int32)) for first in firsts]
-        right, counted, whole = (np.float32(sum(map(int, one))) for one in zip(*found, strict=True))
-        batch = np.float32(self.experiment.evaluation.batch)
-        return Accuracy(length, float(right / counted), float(whole / batch))
-
-
-def accuracy(
-    experiment: Experiment, size: int, parameters: PyTree, length: Int[Array, ""]
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Returns the shares of right tokens and of right sequences at a length up to `size`."""
-    right, counted, whole = count(experiment, size, parameters, length)
-    return right / counted, whole / experiment.evaluation.batch
+        experiment = self.experiment
+        size = next(bound for bound in sizes(experiment) if bound >= length)
+        if (size, self.parts) not in self.programs:
+            program = partial(count, experiment, size, parts=self.parts)
+            self.programs[size, self.parts] = jax.jit(program, compiler_options=compiler_options())
+        program = self.programs[size, self.parts]
+        batch, per_draw = experiment.evaluation.batch, draw_size(experiment)
+        found = []
+        for draw in range(-(-batch // per_draw)):
+            firsts = range(0, per_draw, part_size(experiment, self.parts))
+            where = [jnp.asarray([length, draw, first], jnp.int32) for first in firsts]
+            parts = [program(parameters, *place) for place in where]
+            found.append(Counts(*(sum(map(int, values)) for values in zip(*parts, strict=True))))
+        return summarize(length, found, batch)
 
 
 def count(
@@ -192,18 +213,20 @@ def count(
     size: int,
     parameters: PyTree,
     length: Int[Array, ""],
+    draw: Length = 0,
     first: Length = 0,
     *,
     parts: int = 1,
-) -> tuple[Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
-    """Counts the right tokens, all that count, and the right sequences of a part of the batch.
+) -> Counts:
+    """Counts the right tokens, all that count, and the right sequences of a part of a draw.
 
     Args:
         experiment: What is tested.
         size: The static length that sequences are padded to.
         parameters: The model's.
         length: The length n, at most `size`.
-        first: The first example of the part.
+        draw: The number of the draw of positions.
+        first: The first example of the part, counted within the draw.
         parts: How many parts there are.
     """
     _, static = experiment.skeleton()
@@ -212,8 +235,8 @@ def count(
     # Rounded up to whole pieces; the surplus examples are not counted.
     examples = -(-part // pieces) * pieces
 
-    key = jax.random.fold_in(jax.random.key(options.seed), length)
-    to_batch, to_positions = jax.random.split(key)
+    key = jax.random.fold_in(random_stream("tests", options.seed), length)
+    to_batch, to_positions = jax.random.split(jax.random.fold_in(key, draw))
     batch = task.sample(to_batch, length, examples, size, first)
     sequences = assemble(task, batch, length)
     where = experiment.scheme.draws(
@@ -227,9 +250,11 @@ def count(
         outputs=sequences.outputs,
         pieces=pieces,
     )
-    left = options.batch - first
-    asked = jnp.arange(examples) < (part if parts == 1 else jnp.minimum(part, left))
+    # The last draw may have fewer examples than the others, the last part fewer than its size.
+    per_draw = draw_size(experiment)
+    left = jnp.minimum(per_draw, options.batch - draw * per_draw) - first
+    asked = jnp.arange(examples) < jnp.minimum(part, left)
     counted = batch.counted & asked[:, None]
     right = (jnp.argmax(logits, axis=-1) == batch.outputs) & counted
     whole = jnp.all(right | ~counted, axis=-1) & asked
-    return jnp.sum(right), jnp.sum(counted), jnp.sum(whole)
+    return Counts(jnp.sum(right), jnp.sum(counted), jnp.sum(whole))

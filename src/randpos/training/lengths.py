@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from randpos.errors import UserError, check_count, quoted, unknown
+from randpos.numerics import random_stream
 
 Name = Literal["uniform", "fixed", "regular_increase", "reverse_exponential"]
 
@@ -46,7 +47,7 @@ class Schedule:
 
     def length(self, step: int | Int[Array, ""]) -> Int[Array, ""]:
         """Returns the length of a step: a function of the seed and the step alone."""
-        key = jax.random.fold_in(jax.random.key(self.seed), step)
+        key = jax.random.fold_in(random_stream("lengths", self.seed), step)
         if self.name == "fixed":
             return jnp.asarray(self.maximum, jnp.int32)
         if self.name == "reverse_exponential":

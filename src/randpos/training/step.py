@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from randpos.experiment import Experiment
 from randpos.nn.model import Encoder
+from randpos.numerics import compiler_options, random_stream
 from randpos.positions import Positions, cut_positions
 from randpos.tasks.base import Batch
 from randpos.training.batch import assemble, total_length
@@ -77,12 +78,12 @@ def make_engine(experiment: Experiment) -> Engine:
     branches = [partial(gradients, experiment, static, size) for size in sizes]
 
     def start(one: Member) -> State:
-        model = experiment.build(jax.random.fold_in(jax.random.key(one.seed), 0))
+        model = experiment.build(random_stream("parameters", one.seed))
         parameters = eqx.filter(model, eqx.is_array)
         return State(parameters, optimizer.init(parameters))
 
     def step(number: Int[Array, ""], state: State, one: Member):
-        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(one.seed), 1), number)
+        key = jax.random.fold_in(random_stream("training", one.seed), number)
         length = experiment.lengths.length(number)
         bucket = jnp.searchsorted(jnp.asarray(sizes), length)
         work = draw_work(experiment, key, length)
@@ -105,7 +106,8 @@ def make_engine(experiment: Experiment) -> Engine:
         return jax.lax.fori_loop(first, last, body, (state, empty))
 
     together = jax.vmap(advance, in_axes=(0, 0, None, None))
-    return Engine(jax.jit(start), jax.jit(advance), jax.jit(together))
+    options = compiler_options()
+    return Engine(*(jax.jit(f, compiler_options=options) for f in (start, advance, together)))
 
 
 class Work(NamedTuple):

@@ -24,7 +24,8 @@ def records(
         run = experiment.digest
         runs.append(_run(experiment, run, seconds, status, curve))
         way = experiment.evaluation
-        accuracies += [(run, n, value, value, way.batch, way.seed) for n, value in points]
+        row = (way.batch, way.seed, 1)
+        accuracies += [(run, n, value, value, None, *row) for n, value in points]
     return StoreTables(
         pl.DataFrame(runs, schema=RUNS, orient="row"),
         pl.DataFrame(accuracies, schema=ACCURACIES, orient="row"),

@@ -1,0 +1,41 @@
+"""What the bits of a run depend on beside its settings: random streams and compiler options.
+
+Bits are promised within one `VERSION`. Raise it with every change that alters the numbers of
+training or evaluation at unchanged settings. Every run records the version that it began under.
+"""
+
+import zlib
+from typing import Literal
+
+import jax
+from jaxtyping import Array, Int, Key
+
+VERSION = 2
+"""1: randpos 0.1. 2: separate random streams; several draws of positions per tested length."""
+
+Use = Literal["parameters", "training", "lengths", "tests", "tests along the way", "inspection"]
+
+
+def random_stream(use: Use, seed: int | Int[Array, ""]) -> Key[Array, ""]:
+    """Returns the root key of one use of a seed.
+
+    Uses never share a key: without the tag, the test batch of length 1 and the training batches
+    of seed 0 would come from the same key.
+
+    >>> import jax
+    >>> keys = [random_stream(use, 0) for use in ("training", "tests")]
+    >>> bool((jax.random.key_data(keys[0]) == jax.random.key_data(keys[1])).any())
+    False
+    """
+    return jax.random.fold_in(jax.random.key(seed), zlib.crc32(use.encode()))
+
+
+def compiler_options() -> dict[str, bool] | None:
+    """Returns the options that every program of this package is compiled with.
+
+    XLA's fusion emitters for the CPU (jax 0.10) give two functions one name in some programs, such
+    as `even_pairs` with `rope` at batch 16, and then fail. Steps are as fast without them
+    (docs/performance.md).
+    """
+    on_cpu = jax.default_backend() == "cpu"
+    return {"xla_cpu_use_fusion_emitters": False} if on_cpu else None
