@@ -153,7 +153,9 @@ class Torture:
             used.unlink()
         token.unlink(missing_ok=True)
         command.environment["TORTURE_AT"] = "0"
-        assert process.returncode in (0, -signal.SIGKILL), text
+        # Two workers that are killed at about the same time stop the sweep; no run has failed.
+        stopped = process.returncode == 2 and "killed at the same time" in text
+        assert stopped or process.returncode in (0, -signal.SIGKILL), text
         assert "Traceback" not in text, text
         assert not list(command.store.rglob("failure.json")), text
         return process.returncode == 0

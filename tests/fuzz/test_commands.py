@@ -12,6 +12,7 @@ from randpos.errors import UserError
 from randpos.experiment import Experiment, flat
 from randpos.paper.experiments import Slice
 from randpos.results.tables.make import BUILDERS
+from randpos.sweeps.estimate import Speed
 from randpos.tasks import TASKS
 from tests.fuzz import inputs
 from tests.fuzz.commands import told
@@ -42,7 +43,7 @@ def here(tmp_path, monkeypatch):
         "cli.benchmarking.write_tasks",
     ):
         monkeypatch.setattr(f"randpos.{name}", stop)
-    monkeypatch.setattr("randpos.cli.sweeping.calibrate", lambda: 1e9)
+    monkeypatch.setattr("randpos.cli.sweeping.measure_worker", lambda run: Speed(1e9, 1.0))
     (tmp_path / "runs").mkdir()
     yield tmp_path
     jaxtyping.config.update("jaxtyping_disable", False)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from randpos import Accuracy
 from randpos.results.page import charts
 from randpos.store.tables import PACKED, read_store
+from randpos.sweeps.estimate import Speed
 from tests.fuzz.commands import told
 from tests.fuzz.hostile import (
     DIGEST,
@@ -115,7 +116,7 @@ ACTING = [
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """The speed of this machine is not what is tested."""
-    monkeypatch.setattr("randpos.cli.sweeping.calibrate", lambda: 1e9)
+    monkeypatch.setattr("randpos.cli.sweeping.measure_worker", lambda run: Speed(1e9, 1.0))
 
 
 @fuzz(100, harm=harms, command=st.sampled_from(READING))

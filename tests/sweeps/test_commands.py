@@ -11,7 +11,7 @@ from randpos.cli import sweeping
 from randpos.cli.main import main
 from randpos.store.folder import Store
 from randpos.store.tables import read_store
-from randpos.sweeps.estimate import cost
+from randpos.sweeps.estimate import Speed, cost
 from tests.experiments import tiny
 from tests.sweeps.processes import GRID
 from tests.sweeps.synthetic import write_run
@@ -24,7 +24,7 @@ def isolated(monkeypatch, tmp_path):
     monkeypatch.setattr(cli, "enable_cache", lambda: None)
     monkeypatch.setattr("warnings.showwarning", lambda *_: None)
     monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
-    monkeypatch.setattr(sweeping, "calibrate", lambda: 2e9)
+    monkeypatch.setattr(sweeping, "measure_worker", lambda run: Speed(2e9, 8.0))
     (tmp_path / "grid.toml").write_text(GRID.format(steps=60, seeds=list(range(6))))
     return tmp_path
 
@@ -62,10 +62,14 @@ def store(tmp_path):
 def test_a_dry_run_tells_what_is_missing_and_writes_nothing(capsys, store):
     before = sorted(store.rglob("*"))
     (row,) = told(capsys, "sweep", "grid.toml", "--dry-run", "--workers", "2")
-    names = ("runs", "done", "failed", "missing", "programs", "members_per_program", "workers")
-    assert [row[name] for name in names] == [6, 3, 1, 2, 2, 1, 2]
+    names = ("runs", "done", "failed", "missing", "programs", "workers")
+    assert [row[name] for name in names] == [6, 3, 1, 2, 1, 2]
     price = cost([tiny(seed=4), tiny(seed=5)])
-    assert row["hours"] == pytest.approx(price.operations / 2e9 / 3600)
+    assert row["working_seconds"] == pytest.approx(price.operations / 2e9 / 2)
+    assert row["compiling_seconds"] > 8.0  # one program for training, and those for testing
+    assert [line.split()[0] for line in row["missing_runs"]] == [
+        tiny(seed=seed).digest for seed in (4, 5)
+    ]
     assert row["disk_gb"] == pytest.approx(price.disk / 1e9)
     assert sorted(store.rglob("*")) == before
 
@@ -76,18 +80,21 @@ def test_a_dry_run_of_a_retry_counts_the_failed_and_forgives_nothing(capsys, sto
     assert Store(store).run(tiny(seed=3)).failure()
 
 
-def test_a_dry_run_for_a_cluster_does_not_count_the_cores_of_this_machine(capsys):
-    (row,) = told(capsys, "sweep", "grid.toml", "--dry-run", "--executor", "ray")
-    assert row["workers"] is None
-    assert main(["sweep", "grid.toml", "--dry-run", "--executor", "ray"]) == 0
-    assert "as many as the cluster has GPUs, or else CPUs" in " ".join(
-        capsys.readouterr().out.split()
-    )
+def test_a_dry_run_as_text_lists_the_first_and_last_runs(capsys):
+    arguments = ("--seeds", *map(str, range(20)), "--steps", "60")
+    assert main(["sweep", "grid.toml", "--dry-run", *arguments]) == 0
+    out = capsys.readouterr().out
+    listed = [tiny(seed=seed).digest for seed in (0, 1, 2, 17, 18, 19)]
+    assert [line.split()[0] for line in out.splitlines() if " seed " in line] == listed
+    assert "14 more" in out
 
 
-def test_a_dry_run_as_text(capsys):
-    assert main(["sweep", "grid.toml", "--dry-run"]) == 0
-    assert "missing" in capsys.readouterr().out
+def test_a_dry_run_of_nothing_measures_nothing(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(sweeping, "measure_worker", None)
+    for seed in range(6):
+        write_run(tmp_path / "runs", tiny(seed=seed))
+    (row,) = told(capsys, "sweep", "grid.toml", "--dry-run")
+    assert (row["missing"], row["working_seconds"], row["compiling_seconds"]) == (0, 0, 0)
 
 
 def test_an_estimate_divides_the_hours_among_accelerators(capsys):

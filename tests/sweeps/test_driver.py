@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from randpos import Experiment
-from randpos.errors import StorageError
+from randpos.errors import StorageError, UserError
 from randpos.store.folder import Store
 from randpos.sweeps import driver as module
-from randpos.sweeps.driver import ATTEMPTS, Driver
-from randpos.sweeps.local import WorkerLostError
+from randpos.sweeps.driver import MAX_DEATHS, Driver
+from randpos.sweeps.executor import OutageError, WorkerLostError
 from randpos.sweeps.plan import Plan
 from randpos.sweeps.work import Emit, Event, Job
 from tests.experiments import tiny
@@ -27,7 +27,8 @@ class Fake:
         self.deed, self.slots = deed, slots
         self.tried: collections.Counter[int] = collections.Counter()
         self.jobs: list[tuple[int, ...]] = []
-        self.stopped = self.closed = 0
+        self.stopped = self.closed = self.recovered = 0
+        self.jobs_per_slot = 1
         self.lock = threading.Lock()
 
     def run(self, job: Job, emit: Emit) -> None:
@@ -38,11 +39,24 @@ class Fake:
                 self.tried[one.seed] += 1
             self.deed(one, emit, self.tried[one.seed])
 
+    def recover(self) -> None:
+        self.recovered += 1
+
     def stop(self) -> None:
         self.stopped += 1
 
     def close(self) -> None:
         self.closed += 1
+
+
+class Silent:
+    """Shows nothing."""
+
+    def __call__(self, event: Event) -> None:
+        pass
+
+    def tick(self) -> None:
+        pass
 
 
 class Witness:
@@ -61,7 +75,7 @@ class Witness:
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.01)
 
 
 def sweep(tmp_path, deed: Deed, most: int | None = None, runs=RUNS, slots: int = 2):
@@ -92,7 +106,7 @@ def test_nothing_to_do_ends_at_once(tmp_path):
     assert fake.closed == 1
 
 
-@pytest.mark.parametrize("deaths", range(ATTEMPTS))
+@pytest.mark.parametrize("deaths", range(MAX_DEATHS))
 def test_a_run_whose_worker_dies_is_tried_again(tmp_path, deaths):
     def die(one: Experiment, emit: Emit, attempt: int) -> None:
         if one.seed == 3 and attempt <= deaths:
@@ -114,7 +128,7 @@ def test_a_run_whose_workers_keep_dying_fails_with_the_reason_and_the_others_do_
 
     driver, fake = sweep(tmp_path, die, most=1)
     driver.run()
-    assert fake.tried == {0: 1, 1: 1, 2: 1, 3: ATTEMPTS, 4: 1, 5: 1}
+    assert fake.tried == {0: 1, 1: 1, 2: 1, 3: MAX_DEATHS, 4: 1, 5: 1}
     assert driver.failures == {RUNS[3].digest: "it was killed, 3 times"}
     assert Store(tmp_path).run(RUNS[3]).failure() == "it was killed, 3 times"
     assert [path.name for path in tmp_path.iterdir()] == [RUNS[3].digest]
@@ -133,6 +147,56 @@ def test_of_a_job_whose_workers_keep_dying_only_the_run_to_blame_fails(tmp_path)
     rest = [(0, 1, 2, 3, 4, 5), (3, 4, 5), (3, 4, 5), (3,), (4,), (5,), (3,), (3,)]
     assert fake.jobs == rest
     assert all(fake.tried[seed] == 1 for seed in (0, 1, 2))
+
+
+def test_an_outage_is_never_counted_against_a_run(tmp_path):
+    def vanish(run: Experiment, emit: Emit, attempt: int) -> None:
+        if attempt <= MAX_DEATHS + 2:
+            raise OutageError("the cluster is gone")
+        finish(run, emit)
+
+    driver, fake = sweep(tmp_path, vanish, most=1)
+    driver.run()
+    assert driver.failures == {}
+    assert fake.tried == dict.fromkeys(range(6), MAX_DEATHS + 3)
+    assert fake.recovered == 6 * (MAX_DEATHS + 2)
+
+
+def test_when_the_executor_does_not_recover_the_sweep_stops_and_no_run_has_failed(tmp_path):
+    def vanish(run: Experiment, emit: Emit, _: int) -> None:
+        raise OutageError("the cluster is gone")
+
+    def give_up() -> None:
+        raise UserError("It did not come back.")
+
+    driver, fake = sweep(tmp_path, vanish)
+    fake.recover = give_up  # type: ignore[method-assign]
+    with pytest.raises(UserError, match="did not come back"):
+        driver.run()
+    assert driver.failures == {}
+    assert list(tmp_path.iterdir()) == []
+    assert fake.closed == 1
+
+
+def test_two_workers_do_not_compile_the_same_program_while_there_is_another(tmp_path):
+    """The first two jobs of task A are next to each other in the queue; B comes after them."""
+    runs = [tiny(task=task, seed=seed) for task in ("even_pairs", "bucket_sort") for seed in (0, 1)]
+    order, both = [], threading.Barrier(2, timeout=30)
+
+    def compile_together(run: Experiment, emit: Emit, _: int) -> None:
+        order.append(run.task)
+        if len(order) <= 2:
+            both.wait()  # both workers compile at the same time
+        emit(Event(run.digest, "training", 20))
+        finish(run, emit)
+
+    fake = Fake(compile_together)
+    driver = Driver(Plan([], [], runs), tmp_path, fake, Silent(), 1)
+    jobs = sorted(driver.jobs, key=lambda job: job.members[0].task)
+    driver.jobs = collections.deque(jobs)
+    driver.run()
+    assert set(order[:2]) == {"even_pairs", "bucket_sort"}
+    assert len(order) == 4
 
 
 def test_runs_that_another_sweep_works_on_are_asked_for_again(tmp_path):
@@ -188,7 +252,7 @@ def test_a_failure_that_cannot_be_written_stops_the_sweep(tmp_path):
 
 
 def test_an_interrupt_asks_the_workers_to_stop_and_waits_for_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "ATTEMPTS", 1)  # a death would be the run's fault
+    monkeypatch.setattr(module, "MAX_DEATHS", 1)  # a death would be the run's fault
     at_work, told = threading.Event(), threading.Event()
 
     def wait(one: Experiment, emit: Emit, _: int) -> None:

@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from randpos import Architecture, Evaluation, Experiment, Schedule
+from randpos import Evaluation, Experiment, Schedule
 from randpos.sweeps import estimate
 from randpos.sweeps.estimate import cost, disk, forward, parameters, training
 from randpos.training.batch import assemble
+from randpos.training.step import Engine
 from tests.experiments import random_model, tiny
 
 KINDS = ["none", "sincos", "relative", "rope", "alibi", "randomized-relative", "randomized-rope"]
@@ -74,9 +75,23 @@ def test_the_cost_of_many_is_the_sum_of_each():
     assert cost([]).operations == 0
 
 
-def test_a_calibration_measures_something(monkeypatch):
-    small = Experiment(
-        steps=5, batch=4, model=Architecture(layers=1, heads=1, dim=8, hidden=8), test_length=40
-    )
-    monkeypatch.setattr(estimate, "Experiment", lambda **more: dataclasses.replace(small, **more))
-    assert estimate.calibrate() > 0
+def test_a_compilation_counts_in_full_when_the_program_is_in_the_cache(monkeypatch):
+    def advance(*_):
+        name = "/jax/compilation_cache/compile_time_saved_sec"
+        jax.monitoring.record_event_duration_secs(name, 1000.0)
+
+    engine = Engine(lambda who: None, advance, advance)  # type: ignore[arg-type]
+    monkeypatch.setattr(estimate, "make_engine", lambda experiment: engine)
+    speed = estimate.measure_speed(tiny())
+    assert 1000 <= speed.compilation < 1100
+    assert speed.operations > 0
+
+
+def test_a_sweep_takes_its_compilations_and_its_operations():
+    runs = [tiny(seed=s, task=t) for s in range(3) for t in ("even_pairs", "reverse_string")]
+    speed = estimate.Speed(operations=1e6, compilation=10.0)
+    compiling, working = speed.seconds(runs, workers=2)
+    # Each program is compiled for training and for the sizes 4 and 6; two workers share them.
+    assert compiling == pytest.approx(10.0 * (1 + 2 * estimate.TEST_COMPILATION))
+    assert working == pytest.approx(cost(runs).operations / 1e6 / 2)
+    assert speed.seconds([], 2) == (0, 0)

@@ -11,10 +11,10 @@ from tests.experiments import tiny
 
 @pytest.mark.parametrize(("limit", "processes"), [(2**60, 1), (1, 2)])
 def test_a_worker_is_replaced_when_it_has_grown(tmp_path, monkeypatch, limit, processes):
-    monkeypatch.setattr(local, "TIRED", limit)
+    monkeypatch.setattr(local, "MEMORY_LIMIT", limit)
     started = []
     monkeypatch.setattr(
-        local, "Worker", lambda place, new=local.Worker: started.append(new(place)) or started[-1]
+        local, "Process", lambda *how, new=local.Process: started.append(new(*how)) or started[-1]
     )
     executor, events = Local(tmp_path, workers=1), []
     # Its run is ours, so that the worker has nothing to do.
@@ -27,4 +27,4 @@ def test_a_worker_is_replaced_when_it_has_grown(tmp_path, monkeypatch, limit, pr
         executor.close()
     assert events == [Event(tiny().digest, "elsewhere")] * 2
     assert len(started) == processes
-    assert all(worker.process.poll() is not None for worker in started)
+    assert not any(worker.alive for worker in started)

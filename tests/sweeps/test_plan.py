@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from randpos import Evaluation
 from randpos.store.tables import pack, read_store
+from randpos.sweeps.estimate import testing, training
 from randpos.sweeps.plan import make_jobs, make_plan
 from tests.experiments import tiny
 from tests.sweeps.synthetic import write_run
@@ -104,21 +105,32 @@ some_runs = st.lists(
 )
 
 
-@given(some_runs, st.integers(1, 40), st.none() | st.integers(1, 8))
-def test_jobs_keep_all_workers_busy_and_do_every_run_once(runs, slots, most):
-    jobs = make_jobs(runs, slots, most)
-    done = [one for job in jobs for one in job.members]
-    assert sorted(done, key=repr) == sorted(runs, key=repr)
-    # As many jobs as there are workers, or else no job that could be shared.
-    assert len(jobs) >= slots or all(len(job.members) == 1 for job in jobs)
+def operations(runs) -> float:
+    return sum(training(run) + testing(run) for run in runs)
+
+
+@given(some_runs, st.integers(1, 40), st.integers(1, 3), st.none() | st.integers(1, 8))
+def test_jobs_have_every_run_once_and_at_most_the_share_of_a_worker(runs, slots, per_slot, most):
+    jobs = make_jobs(runs, slots, per_slot, most)
+    found = [run for job in jobs for run in job.members]
+    assert sorted(found, key=repr) == sorted(runs, key=repr)
+    share = operations(runs) / (slots * per_slot)
     for job in jobs:
         assert job.members
         assert most is None or len(job.members) <= most
-        common = {dataclasses.replace(one, seed=0, learning_rate=1.0) for one in job.members}
-        assert len(common) == 1  # one program
+        programs = {dataclasses.replace(run, seed=0, learning_rate=1.0) for run in job.members}
+        assert len(programs) == 1
+        assert operations(job.members[1:]) <= share * (1 + 1e-6)
 
 
 @given(some_runs)
-def test_with_more_groups_than_workers_groups_stay_whole(runs):
-    tasks = {one.task for one in runs}
-    assert len(make_jobs(runs, 1)) == len(tasks)
+def test_one_worker_gets_one_job_per_program(runs):
+    assert len(make_jobs(runs, 1)) == len({run.task for run in runs})
+
+
+@given(some_runs)
+def test_the_first_jobs_are_of_different_programs(runs):
+    jobs = make_jobs(runs, 4)
+    tasks = [job.members[0].task for job in jobs]
+    first = tasks[: len(set(tasks))]
+    assert len(set(first)) == len(first)

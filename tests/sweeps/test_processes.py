@@ -29,11 +29,12 @@ def test_a_sweep_does_all_runs_and_then_nothing(tmp_path, cache, quiet):
     assert set(quiet) == {one.digest for one in command.experiments()}
     # Members that go alone end as those that shared a job.
     said = command.finish("--members", "1")
-    assert said.splitlines()[-1].startswith("4/4 done, 0 running, 0 failed, 0 queued")
+    assert "4/4 done, 0 failed, 0 queued" in said
+    assert f"randpos report {command.store}" in said
     assert outcome(command.store) == quiet
     assert leftovers(command.store) == []
     files = {path: path.stat().st_mtime_ns for path in command.store.rglob("*")}
-    assert command.finish().startswith("4/4 done, 0 running")
+    assert command.finish().startswith("4/4 done, 0 failed")
     assert {path: path.stat().st_mtime_ns for path in command.store.rglob("*")} == files
 
 
@@ -45,7 +46,23 @@ def test_a_killed_worker_is_replaced(tmp_path, cache, quiet):
     assert len(workers) == 2
     os.kill(workers[0], signal.SIGKILL)
     said = end(process)
-    assert said.splitlines()[-1].startswith("4/4 done, 0 running, 0 failed")
+    assert "4/4 done, 0 failed" in said
+    assert outcome(command.store) == quiet
+    assert leftovers(command.store) == []
+
+
+def test_when_all_workers_are_killed_the_sweep_stops_and_no_run_has_failed(tmp_path, cache, quiet):
+    command = Command(tmp_path / "runs", cache, "--workers", "2")
+    process = command.start()
+    command.wait_for(process, 3)
+    workers = workers_of(process)
+    assert len(workers) == 2
+    for pid in workers:
+        os.kill(pid, signal.SIGKILL)
+    said = end(process, 2)
+    assert "All 2 worker processes were killed" in said.splitlines()[-1]
+    assert not list(command.store.rglob("failure.json"))
+    command.finish()
     assert outcome(command.store) == quiet
     assert leftovers(command.store) == []
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -10,8 +11,9 @@ import pytest
 
 from randpos import UserError
 from randpos.store.lock import Lock
-from randpos.sweeps import ray as cluster_module
-from randpos.sweeps.ray import Ray, work
+from randpos.sweeps import remote
+from randpos.sweeps.ray import Ray
+from randpos.sweeps.remote import work
 from tests.experiments import tiny
 from tests.sweeps.processes import Command, end, environment, leftovers, outcome
 
@@ -22,13 +24,23 @@ CLUSTER = """
 import sys
 from ray.cluster_utils import Cluster
 size = {"object_store_memory": 80 * 2**20}
-head = {"num_cpus": 0, "include_dashboard": False, **size}
-cluster = Cluster(initialize_head=True, head_node_args=head)
-nodes = [cluster.add_node(num_cpus=1, **size) for _ in range(2)]
+head = {"num_cpus": 0, "include_dashboard": False, "gcs_server_port": int(sys.argv[1]), **size}
+
+def start(count):
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    return cluster, [cluster.add_node(num_cpus=1, **size) for _ in range(count)]
+
+cluster, nodes = start(2)
 print(cluster.address, flush=True)
 for line in sys.stdin:
-    cluster.remove_node(nodes.pop(), allow_graceful=False)  # with SIGKILL
-    print("killed", flush=True)
+    if line == "kill a node\\n":
+        cluster.remove_node(nodes.pop(), allow_graceful=False)  # with SIGKILL
+    elif line == "kill\\n":
+        for node in (*nodes, cluster.head_node):
+            node.kill_all_processes(check_alive=False, allow_graceful=False)
+    else:
+        cluster, nodes = start(1)
+    print(line, end="", flush=True)
 cluster.shutdown()
 """
 
@@ -37,9 +49,11 @@ class Cluster:
     """A head that does no work, and two nodes that do, in a process of their own."""
 
     def __init__(self) -> None:
+        with socket.create_server(("", 0)) as server:
+            port = server.getsockname()[1]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
-            [sys.executable, "-c", CLUSTER],
+            [sys.executable, "-c", CLUSTER, str(port)],
             stdin=pipe,
             stdout=pipe,
             stderr=subprocess.DEVNULL,
@@ -51,12 +65,12 @@ class Cluster:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
-    def kill_a_node(self) -> None:
-        """With all of its processes at once."""
+    def do(self, order: str) -> None:
+        """Kills a node with all of its processes, kills the whole cluster, or starts a new one."""
         assert self.process.stdin is not None
-        self.process.stdin.write("kill\n")
+        self.process.stdin.write(f"{order}\n")
         self.process.stdin.flush()
-        assert self._answer() == "killed"
+        assert self._answer() == order
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +100,7 @@ def test_when_a_node_dies_its_runs_go_on_elsewhere(tmp_path, cache, quiet, clust
     # Lines of metrics are in the driver's store only when they have arrived with checkpoints.
     ray.wait_for(process, 3)
     assert process.poll() is None
-    cluster.kill_a_node()
+    cluster.do("kill a node")
     end(process)
     assert outcome(ray.store) == quiet
     assert leftovers(ray.store) == []
@@ -109,6 +123,29 @@ def test_a_killed_driver_is_continued_from_the_checkpoints_that_arrived(
     assert leftovers(ray.store) == []
 
 
+def test_a_cluster_that_goes_away_is_no_fault_of_the_runs(tmp_path, cache, quiet, cluster):
+    ray = command(tmp_path, cache, cluster)
+    process = ray.start("--reconnect", "1")
+    ray.wait_for(process, 3)
+    assert process.poll() is None
+    cluster.do("kill")
+    said = end(process, 2)
+    assert "did not come back within 1 s; the runs stay unfinished" in said.splitlines()[-1]
+    assert not list(ray.store.rglob("failure.json"))
+    assert list(ray.store.glob("*/checkpoints/*.json"))
+
+    # The same command continues; now the cluster comes back in time.
+    cluster.do("start")
+    process = ray.start("--reconnect", "300")
+    ray.wait_for(process, ray.progress() + 3)
+    assert process.poll() is None
+    cluster.do("kill")
+    cluster.do("start")
+    assert "trying to reconnect" in end(process)
+    assert outcome(ray.store) == quiet
+    assert leftovers(ray.store) == []
+
+
 @pytest.mark.parametrize(
     "address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:", "127.0.0.1:many", "[::1]:1"]
 )
@@ -119,7 +156,7 @@ def test_a_cluster_that_is_not_there_is_a_sentence_at_once(tmp_path, address):
 
 THREADS = """
 import os, jax
-from randpos.sweeps.ray import work
+from randpos.sweeps.remote import work
 list(work([], {}, 1.0))
 jax.devices()
 tasks = os.listdir("/proc/self/task")
@@ -137,9 +174,9 @@ def test_a_node_computes_with_one_thread_as_workers_here_do(cache):
 
 def test_what_a_killed_job_left_on_a_node_is_removed_and_nothing_else(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(cluster_module, "enable_cache", lambda: None)
+    monkeypatch.setattr(remote, "enable_cache", lambda: None)
     monkeypatch.setitem(os.environ, "PJRT_NPROC", "1")
-    names = [f"{cluster_module.PREFIX}{kind}" for kind in ("left", "busy", "new", "link")]
+    names = [f"{remote.PREFIX}{kind}" for kind in ("left", "busy", "new", "link")]
     left, busy, new, link = (tmp_path / name for name in names)
     other = tmp_path / "other"
     for folder in (left, busy, new, other):
@@ -161,8 +198,8 @@ def test_work_that_breaks_says_so_instead_of_ending_quietly(monkeypatch):
     def broken(*_):
         raise MemoryError("there is none left")
 
-    monkeypatch.setattr(cluster_module, "perform", broken)
-    monkeypatch.setattr(cluster_module, "enable_cache", lambda: None)
+    monkeypatch.setattr(remote, "perform", broken)
+    monkeypatch.setattr(remote, "enable_cache", lambda: None)
     monkeypatch.setitem(os.environ, "PJRT_NPROC", "1")  # which the work sets for good
     found = list(work([tiny().to_dict()], {}, 1.0))
     assert found == [("broken", "MemoryError: there is none left")]

@@ -43,22 +43,25 @@ def said(one: SweepView) -> str:
 
 def test_the_summary_counts_every_run_once(clock):
     one = view()
-    assert one.summary().startswith("1/7 done, 0 running, 1 failed, 5 queued")
+    assert one.summary().startswith("1/7 done, 1 failed, 5 queued")
     one(Event(RUNS[0].digest, "training", 100))
     one(Event(RUNS[1].digest, "training", 100))
     one(Event(RUNS[2].digest, "elsewhere"))
-    assert one.summary().startswith("1/7 done, 2 running, 1 failed, 3 queued")
+    one(Event(RUNS[3].digest, "compiling"))
+    assert one.summary().startswith("1/7 done, 1 compiling, 2 training, 1 failed, 2 queued")
+    one(Event(RUNS[3].digest, "queued"))
     one(Event(RUNS[0].digest, "testing", 1000))
+    assert one.summary().startswith("1/7 done, 1 training, 1 testing, 1 failed, 3 queued")
     one(Event(RUNS[0].digest, "done", 1000))
     one(Event(RUNS[1].digest, "failed", reason="no luck"))
-    assert one.summary().startswith("2/7 done, 0 running, 2 failed, 3 queued")
+    assert one.summary().startswith("2/7 done, 2 failed, 3 queued")
 
 
 def test_a_run_whose_worker_died_is_queued_again(clock):
     one = view()
     one(Event(RUNS[0].digest, "training", 100))
     one(Event(RUNS[0].digest, "queued"))
-    assert one.summary().startswith("1/7 done, 0 running, 1 failed, 5 queued")
+    assert one.summary().startswith("1/7 done, 1 failed, 5 queued")
 
 
 def test_speed_is_steps_over_time_and_tells_the_time_left(clock):
@@ -70,7 +73,7 @@ def test_speed_is_steps_over_time_and_tells_the_time_left(clock):
     # The first reports are no speed; from the second on they add up to 60 steps a second.
     assert one.speed == pytest.approx(60 * 9 / 9)
     left = 5 * 1000 - 200 - 400
-    assert one.summary().endswith(f"60.0 steps/s  {duration(left / 60)} left")
+    assert one.summary().endswith(f"60.0 steps/s  {duration(left / 60)} of training left")
 
 
 def test_steps_of_an_earlier_sitting_are_no_speed(clock):
@@ -89,7 +92,18 @@ def test_a_run_that_is_only_tested_has_no_steps_left(clock):
     for i in range(3):
         clock.now = float(i)
         one(Event(RUNS[0].digest, "training", 100 * (i + 1)))
-    assert one.summary().endswith(f"100.0 steps/s  {duration(700 / 100)} left")
+    assert one.summary().endswith(f"100.0 steps/s  {duration(700 / 100)} of training left")
+
+
+def test_while_only_tests_are_left_no_time_is_shown(clock):
+    one = view()
+    for i in range(1, 4):
+        clock.now = float(i)
+        one(Event(RUNS[0].digest, "training", 100 * i))
+    for run in RUNS:
+        one(Event(run.digest, "testing", 1000))
+    assert "5 testing" in one.summary()
+    assert "left" not in one.summary()
 
 
 def test_a_failure_shows_its_reason_as_it_is(clock):
@@ -102,12 +116,14 @@ def test_a_terminal_shows_runs_bars_and_failures(clock):
     one = view(terminal=True)
     with one:
         one(Event(RUNS[0].digest, "training", 500, 0.25, 0.75))
-        one(Event(RUNS[1].digest, "testing", 1000))
+        one(Event(RUNS[1].digest, "testing", 1000, length=5))
+        one(Event(RUNS[3].digest, "compiling"))
         one(Event(RUNS[2].digest, "failed", reason="no [bold]luck[/x]"))
         clock.now = 1.0
         one.tick()
     text = said(one)
-    for part in ("500/1,000", "loss 0.2500", "75.0 %", "testing", "no [bold]luck[/x]", "1/7 done"):
+    assert "no [bold]luck[/x]" in text
+    for part in ("500/1,000", "loss 0.2500", "75.0 %", "length 5/6", "compiling", "1/7 done"):
         assert part in text
 
 

@@ -9,6 +9,7 @@ from randpos.store import lock as store
 from randpos.store.folder import Store
 from randpos.sweeps import work
 from randpos.sweeps.work import Event, claim, describe, perform
+from randpos.training.loop import Progress
 from tests.experiments import tiny
 from tests.sweeps.synthetic import write_run
 
@@ -22,10 +23,10 @@ def states(events: list[Event]) -> list[tuple[str, str]]:
 def test_runs_of_others_are_told_and_the_rest_is_locked_until_the_end(tmp_path):
     other = Store(tmp_path).run(RUNS[1]).lock()
     events = []
-    with claim(RUNS, tmp_path, events.append) as claims:
-        assert claims.mine == [RUNS[0], RUNS[2]]
+    with claim(RUNS, tmp_path, events.append) as claimed:
+        assert claimed == [RUNS[0], RUNS[2]]
         assert states(events) == [(RUNS[1].digest, "elsewhere")]
-        for one in claims.mine:
+        for one in claimed:
             with pytest.raises(UserError, match="being trained by another process"):
                 Store(tmp_path).run(one).lock()
     other.release()
@@ -36,8 +37,8 @@ def test_runs_of_others_are_told_and_the_rest_is_locked_until_the_end(tmp_path):
 def test_a_run_that_another_sweep_failed_at_is_not_tried_again(tmp_path):
     write_run(tmp_path, RUNS[0], "failed", reason="no luck")
     events = []
-    with claim(RUNS, tmp_path, events.append) as claims:
-        assert claims.mine == RUNS[1:]
+    with claim(RUNS, tmp_path, events.append) as claimed:
+        assert claimed == RUNS[1:]
     assert events == [Event(RUNS[0].digest, "failed", reason="no luck")]
 
 
@@ -51,8 +52,8 @@ def test_a_lock_on_a_run_that_is_being_removed_is_none(tmp_path, monkeypatch):
 
     monkeypatch.setattr(store.fcntl, "flock", slow)
     events = []
-    with claim(RUNS[:1], tmp_path, events.append) as claims:
-        assert claims.mine == []
+    with claim(RUNS[:1], tmp_path, events.append) as claimed:
+        assert claimed == []
     assert states(events) == [(RUNS[0].digest, "elsewhere")]
 
 
@@ -72,8 +73,8 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path, content, reason):
         folder.path.mkdir()
         (folder.path / "config.json").write_text(content)
     events = []
-    with claim(RUNS[:1], tmp_path, events.append) as claims:
-        assert claims.mine == []
+    with claim(RUNS[:1], tmp_path, events.append) as claimed:
+        assert claimed == []
     (event,) = events
     assert event.state == "failed"
     assert reason in event.reason
@@ -84,8 +85,8 @@ def test_a_link_in_the_folder_of_a_run_is_the_fault_of_that_run_alone(tmp_path):
     folder.path.mkdir(parents=True)
     (folder.path / "evaluation").symlink_to(tmp_path)
     events = []
-    with claim(RUNS, tmp_path / "runs", events.append) as claims:
-        assert claims.mine == [RUNS[0], RUNS[2]]
+    with claim(RUNS, tmp_path / "runs", events.append) as claimed:
+        assert claimed == [RUNS[0], RUNS[2]]
     (event,) = events
     assert (event.run, event.state) == (RUNS[1].digest, "failed")
     assert "evaluation is a link" in event.reason
@@ -93,8 +94,8 @@ def test_a_link_in_the_folder_of_a_run_is_the_fault_of_that_run_alone(tmp_path):
 
 def test_a_store_that_refuses_leaves_no_lock_behind(tmp_path):
     (tmp_path / RUNS[1].digest).write_text("a file in the way")
-    with pytest.raises(StorageError):
-        claim(RUNS, tmp_path, lambda event: None)
+    with pytest.raises(StorageError), claim(RUNS, tmp_path, lambda event: None):
+        pass
     Store(tmp_path).run(RUNS[0]).lock().release()
 
 
@@ -104,11 +105,12 @@ def training(monkeypatch):
     asked: list[tuple[int, ...]] = []
     errors: dict[int, Exception] = {}
 
-    def train(members, folders, **_):
+    def train(members, folders, report, **_):
         asked.append(tuple(one.seed for one in members))
-        for one in members:
+        for number, one in enumerate(members):
             if one.seed in errors:
                 raise errors[one.seed]
+            report(Progress(number, one, 20, 0.5, 0.5, 1.0))
 
     def examine(folder, one, evaluator, report):
         if 10 + one.seed in errors:
@@ -135,6 +137,16 @@ def test_all_are_trained_together(tmp_path, training):
     asked, _ = training
     assert done(tmp_path) == ({0: "done", 1: "done", 2: "done"}, {})
     assert asked == [(0, 1, 2)]
+
+
+def test_all_members_compile_until_the_first_step_of_any(tmp_path, training):
+    events: list[Event] = []
+    perform(RUNS, tmp_path, events.append, 60.0)
+    for run in RUNS:
+        seen = [(e.state, e.step) for e in events if e.run == run.digest]
+        assert seen[:3] == [("compiling", 0), ("training", 0), ("training", 20)]
+    first = next(i for i, event in enumerate(events) if event.step)
+    assert [event.state for event in events[:first]] == ["compiling"] * 3 + ["training"] * 3
 
 
 def test_when_one_cannot_be_trained_each_is_tried_alone(tmp_path, training):

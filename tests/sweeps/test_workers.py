@@ -2,13 +2,16 @@
 
 import os
 import signal
+import sys
+import threading
 
 import jax
 import pytest
 
-from randpos.errors import StorageError
+from randpos.errors import StorageError, UserError
 from randpos.sweeps import local
-from randpos.sweeps.local import Local, WorkerLostError, places
+from randpos.sweeps.executor import WorkerLostError
+from randpos.sweeps.local import Local, places
 from randpos.sweeps.work import Event, Job
 from tests.experiments import tiny
 
@@ -20,12 +23,12 @@ DONE = '{"event": {"run": "r", "state": "done"}}'
 def executor(tmp_path, monkeypatch):
     """Starts, instead of workers, a script that reads an order and then does as it is told."""
 
-    def make(*deeds: str) -> Local:
+    def make(*deeds: str, workers: int = 1) -> Local:
         script = tmp_path / "worker"
         script.write_text("#!/bin/sh\nread order\n" + "\n".join(deeds) + "\n")
         script.chmod(0o755)
-        monkeypatch.setattr(local.sys, "executable", str(script))
-        made.append(Local(tmp_path, workers=1))
+        monkeypatch.setattr(sys, "executable", str(script))
+        made.append(Local(tmp_path, workers=workers))
         return made[-1]
 
     made: list[Local] = []
@@ -52,6 +55,45 @@ def test_a_worker_that_ends_before_its_job_is_lost_with_a_reason(executor, deed,
         one.run(JOB, events.append)
     assert events == [Event("r", "done")]
     assert one.workers == set()  # whose pipes are closed
+
+
+@pytest.mark.parametrize(
+    ("deed", "error"),
+    [
+        ("kill -9 $$", UserError),
+        ("kill -15 $$", UserError),
+        ("exit 0", UserError),  # as a worker does that was interrupted
+        ("kill -6 $$", WorkerLostError),  # a crash, which is its own doing
+        ("exit 3", WorkerLostError),
+    ],
+)
+def test_workers_that_are_all_killed_at_once_are_no_fault_of_their_runs(executor, deed, error):
+    started, found = threading.Barrier(2, timeout=30), []
+    one = executor(f"echo '{DONE}'", "sleep 0.2", deed, workers=2)
+
+    def run() -> None:
+        try:
+            one.run(JOB, lambda event: started.wait() and None)
+        except Exception as raised:
+            found.append(type(raised))
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [error, error]
+
+
+def test_a_killed_worker_counts_while_another_lives(executor, tmp_path):
+    been = tmp_path / "been"
+    deeds = (f"test -e {been} && kill -9 $$", f"touch {been}", "echo '{\"end\": 1}'", "read order")
+    one = executor(*deeds, workers=2)
+    other = threading.Thread(target=one.run, args=(JOB, lambda event: None))
+    other.start()
+    other.join()  # its worker lives, without a job
+    with pytest.raises(WorkerLostError, match="killed by SIGKILL"):
+        one.run(JOB, lambda event: None)
 
 
 def test_after_a_lost_worker_there_is_a_new_one(executor, tmp_path):
@@ -86,7 +128,7 @@ def test_a_worker_that_does_not_end_is_killed(executor):
     (worker,) = one.workers
     one.stop()
     one.close()
-    assert worker.process.returncode == -signal.SIGKILL
+    assert worker.child.returncode == -signal.SIGKILL
 
 
 def test_on_a_cpu_there_is_a_worker_per_core_with_one_thread(monkeypatch):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 from rich.console import Console
@@ -15,16 +15,20 @@ from randpos.paper.experiments import Slice, expand, expand_grids
 from randpos.paper.speed import published_speed
 from randpos.store.folder import Store
 from randpos.sweeps.driver import Driver
-from randpos.sweeps.estimate import calibrate, cost
-from randpos.sweeps.grid import read_grid
-from randpos.sweeps.local import Executor, Local, places
-from randpos.sweeps.plan import Plan, make_jobs, make_plan
-from randpos.sweeps.view import SweepView
+from randpos.sweeps.estimate import cost
+from randpos.sweeps.executor import Executor
+from randpos.sweeps.grid import groups, read_grid
+from randpos.sweeps.local import Local, measure_worker, places
+from randpos.sweeps.plan import Plan, make_plan
+from randpos.sweeps.view import SweepView, describe_run, duration
+
+LISTED = 3
+"""Runs that a dry run lists from the start and from the end."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Train and test all runs of a table or figure, or of a grid file; does what is missing.
+    """Train and test all runs of a table or figure, or of a grid file, that the store lacks.
 
     Stopped at any moment and started again with the same command, it continues where it was. Two
     sweeps on one store share the work.
@@ -36,43 +40,49 @@ class Sweep:
     store: Path = Path("runs")
     """Folder that runs are kept in, each under the digest of its experiment."""
     executor: Literal["local", "ray"] = "local"
-    """Where runs are done: processes on this machine, or a Ray cluster."""
+    """Where runs are trained: in processes on this machine, or on a Ray cluster."""
     address: str = "auto"
     """Address of the Ray cluster."""
+    reconnect: float = 600.0
+    """Seconds to wait for a Ray cluster that went away."""
     workers: int | None = None
     """Jobs at a time; by default one per core, or per accelerator."""
     members: int | None = None
-    """Most runs that share a program; by default all that differ only in seed and rate."""
+    """Most runs that share a job; by default all that differ only in seed and learning rate."""
     save_every: float = 60.0
     """Seconds between two checkpoints of a run."""
     retry_failed: bool = False
     """Try failed runs again."""
     dry_run: bool = False
-    """Only print what would be done, with a measured estimate of time and disk."""
+    """Only print the runs to do, with a measured estimate of time and disk."""
     estimate: bool = False
     """Only print the arithmetic: operations per run, and hours on 1, 8 and 64 accelerators."""
     format: Format = "text"
-    """How a plan or an estimate is printed."""
+    """How a dry run or an estimate is printed."""
 
     def __call__(self) -> None:
-        """Does what is missing, and says what failed."""
+        """Runs the sweep, then prints where the runs are and what to do next."""
         self.check()
         experiments = self.experiments()
         if self.estimate:
             show_estimate(experiments, self.format)
-            return
+        elif self.dry_run:
+            self.show_plan(make_plan(experiments, self.store, self.retry_failed))
+        else:
+            self.run(experiments)
+            Console(stderr=True).print(self.next_steps(), highlight=False, soft_wrap=True)
+
+    def run(self, experiments: Sequence[Experiment]) -> None:
+        """Trains and tests the missing runs; raises `UserError` if any run failed."""
         plan = make_plan(experiments, self.store, self.retry_failed)
-        if self.dry_run:
-            self.show_plan(plan)
-            return
         if self.retry_failed:
-            for one in plan.missing:
-                Store(self.store).run(one).clear_failure()
+            for experiment in plan.missing:
+                Store(self.store).run(experiment).clear_failure()
         console = Console(stderr=True)
         with SweepView(plan, console) as view:
             driver = Driver(plan, self.store, self.choose_executor(), view, self.members)
             driver.run()
-        failed = {**{one.digest: why for one, why in plan.failed}, **driver.failures}
+        failed = {run.digest: reason for run, reason in plan.failed} | driver.failures
         for run, reason in failed.items():
             console.print(f"{run} failed: {reason}", highlight=False, markup=False, soft_wrap=True)
         if failed:
@@ -82,52 +92,73 @@ class Sweep:
             )
 
     def check(self) -> None:
-        """Refuses numbers that would do nothing, or everything at once."""
+        """Raises `UserError` for numbers that are out of range."""
         for name in ("workers", "members"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UserError(f"--{name} {value} must be at least 1.")
         check_seconds("save_every", self.save_every)
-
-    def show_plan(self, plan: Plan) -> None:
-        """Prints what would be done, with hours from a short run on this machine."""
-        # What a cluster has is known when the sweep starts.
-        slots = self.workers or (len(places()) if self.executor == "local" else None)
-        jobs = make_jobs(plan.missing, slots or 1, self.members)
-        price = cost(plan.missing)
-        # Workers have a core each, but this process has them all: it is about one worker's speed
-        # times the cores, less what threads lose.
-        speed = calibrate() if plan.missing else 1.0
-        row = {
-            "runs": len(plan.done) + len(plan.failed) + len(plan.missing),
-            "done": len(plan.done),
-            "failed": len(plan.failed),
-            "missing": len(plan.missing),
-            "programs": len(jobs),
-            "members_per_program": max((len(job.members) for job in jobs), default=0),
-            "workers": slots,
-            "measured_gflops": speed / 1e9,
-            "hours": price.operations / speed / 3600,
-            "disk_gb": price.disk / 1e9,
-        }
-        title = "What would be done, at the speed of this machine"
-        if slots is None:
-            title += "; workers are as many as the cluster has GPUs, or else CPUs"
-        show([row], self.format, title)
+        check_seconds("reconnect", self.reconnect)
 
     def experiments(self) -> list[Experiment]:
-        """Returns the runs that are asked for."""
+        """Returns the runs that the command names."""
         if self.name.endswith(".toml"):
             return expand_grids(self.name, [read_grid(Path(self.name))], self.part)
         return expand(self.name, self.part)
 
     def choose_executor(self) -> Executor:
-        """Returns where the runs are done."""
+        """Returns the executor that the command names."""
         if self.executor == "ray":
             from randpos.sweeps.ray import Ray
 
-            return Ray(self.store, self.address, self.workers, self.save_every)
+            return Ray(self.store, self.address, self.workers, self.save_every, self.reconnect)
         return Local(self.store, self.workers, self.save_every)
+
+    def next_steps(self) -> str:
+        """Returns where the runs are, and two commands that read them."""
+        return (
+            f"The runs are in {self.store}. Next:\n"
+            f"  randpos runs list --store {self.store}\n"
+            f"  randpos report {self.store} --out report.html"
+        )
+
+    def show_plan(self, plan: Plan) -> None:
+        """Prints the missing runs, and the time they take at the speed of a short measurement."""
+        workers = self.workers or len(places())
+        row: dict[str, Any] = {
+            "runs": len(plan.done) + len(plan.failed) + len(plan.missing),
+            "done": len(plan.done),
+            "failed": len(plan.failed),
+            "missing": len(plan.missing),
+            "programs": len(groups(plan.missing)),
+            "workers": workers,
+            "disk_gb": cost(plan.missing).disk / 1e9,
+        }
+        compiling = working = 0.0
+        if plan.missing:
+            note = "measuring the speed of one run on this machine (compiles its program) …"
+            Console(stderr=True).print(note, highlight=False)
+            speed = measure_worker(plan.missing[0])
+            compiling, working = speed.seconds(plan.missing, workers)
+            row["gflops_per_worker"] = speed.operations / 1e9
+        row |= {"compiling_seconds": compiling, "working_seconds": working}
+        names = [f"{run.digest}  {describe_run(run)}" for run in plan.missing]
+        if self.format == "json":
+            show([{**row, "missing_runs": names}], "json")
+            return
+        print(f"{row['runs']:,} runs: {row['done']:,} done, {row['failed']:,} failed, ", end="")
+        print(f"{row['missing']:,} missing in {row['programs']:,} programs.")
+        if not plan.missing:
+            return
+        hidden = len(names) - 2 * LISTED
+        if hidden > 1:
+            names[LISTED:-LISTED] = [f"… {hidden:,} more"]
+        print(*(f"  {name}" for name in names), sep="\n")
+        print(
+            f"About {duration(compiling + working)} with {workers} workers at the speed of this "
+            f"machine: {duration(compiling)} compiling (less if programs are in the cache), "
+            f"{duration(working)} training and testing. Disk: {row['disk_gb']:.2g} GB."
+        )
 
 
 def show_estimate(experiments: Sequence[Experiment], form: Format) -> None:

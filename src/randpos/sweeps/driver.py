@@ -1,4 +1,4 @@
-"""The driver of a sweep: hands jobs to an executor until every run is done or has failed."""
+"""The driver of a sweep: gives jobs to an executor until every run is done or has failed."""
 
 import collections
 import queue
@@ -8,23 +8,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from randpos.experiment import Experiment
 from randpos.store.folder import Store
-from randpos.sweeps.local import Executor, WorkerLostError
+from randpos.sweeps.executor import Executor, OutageError, WorkerLostError
 from randpos.sweeps.plan import Plan, make_jobs
 from randpos.sweeps.work import Event, Job
 
-ATTEMPTS = 3
+MAX_DEATHS = 3
 """Workers that may die over a job before its runs count as failed."""
-PATIENCE = 2.0
-"""Seconds before a run is looked at again that another sweep works on."""
+RETRY_SECONDS = 2.0
+"""Pause before the driver asks again for a run that another sweep works on."""
 
 
 @runtime_checkable
 class View(Protocol):
-    """Who is told what happens."""
+    """Shows the events of a sweep."""
 
     def __call__(self, event: Event) -> None:
-        """Takes note of an event."""
+        """Takes an event."""
         ...
 
     def tick(self) -> None:
@@ -34,34 +35,40 @@ class View(Protocol):
 
 @dataclass
 class Driver:
-    """Does the missing runs of a plan.
+    """Trains and tests the missing runs of a plan.
 
     Args:
-        plan: What is there and what is not.
+        plan: The runs that are done, failed and missing.
         store: Folder that the runs are kept in.
-        executor: Where jobs are done.
-        view: Who is told.
-        most: The largest number of members of a job.
+        executor: Where jobs run.
+        view: Shows the events.
+        max_members: The largest number of members of a job.
     """
 
     plan: Plan
     store: Path
     executor: Executor
     view: View
-    most: int | None = None
+    max_members: int | None = None
     failures: dict[str, str] = field(default_factory=dict)
     """Why runs failed, by digest."""
 
     def __post_init__(self) -> None:
-        self.jobs = collections.deque(make_jobs(self.plan.missing, self.executor.slots, self.most))
+        executor = self.executor
+        jobs = make_jobs(
+            self.plan.missing, executor.slots, executor.jobs_per_slot, self.max_members
+        )
+        self.jobs = collections.deque(jobs)
         self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self.lock = threading.Lock()
         self.busy = 0
+        self.compiling: set[Experiment] = set()
+        """Programs that a worker compiles now."""
         self.stopped = threading.Event()
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Works until all is done; an interrupt lets the workers save what they have."""
+        """Works until all runs have ended; on an interrupt the workers save their runs."""
         threads = [
             threading.Thread(target=self._work, daemon=True) for _ in range(self.executor.slots)
         ]
@@ -69,20 +76,19 @@ class Driver:
             for thread in threads:
                 thread.start()
             while any(thread.is_alive() for thread in threads):
-                self._tell(0.1)
+                self._show_events(0.1)
         except BaseException:
             self._stop()
             for thread in threads:
                 thread.join(timeout=30)
             raise
         finally:
-            self._tell(0.0)
+            self._show_events(0.0)
             self.executor.close()
         if self.error is not None:
             raise self.error
 
-    def _tell(self, seconds: float) -> None:
-        """Passes on what the workers say."""
+    def _show_events(self, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while True:
             try:
@@ -99,61 +105,85 @@ class Driver:
         self.executor.stop()
 
     def _work(self) -> None:
-        """What each thread does: one job after the other."""
+        """Runs one job after the other; each slot of the executor has a thread that does this."""
         try:
             while (job := self._next()) is not None:
-                ended: set[str] = set()
-                try:
-                    self.executor.run(job, lambda event, ended=ended: self._note(event, ended))
-                    self._again(job, ended, job.attempts, wait=True)
-                except WorkerLostError as death:
-                    if not self.stopped.is_set():
-                        self._bury(job, ended, str(death))
-                finally:
-                    with self.lock:
-                        self.busy -= 1
-        except BaseException as error:  # of the store, or a mistake of ours: nothing can go on
+                self._run(job)
+        except BaseException as error:  # the store refuses, the cluster is gone, or a bug
             self.error = self.error or error
             self._stop()
 
+    def _run(self, job: Job) -> None:
+        ended: set[str] = set()
+
+        def emit(event: Event) -> None:
+            if event.state in ("done", "failed"):
+                ended.add(event.run)
+            if event.step:
+                self._set_compiled(job)
+            self.events.put(event)
+
+        try:
+            self.executor.run(job, emit)
+            # Runs that have not ended belong to another sweep: ask again later.
+            self._requeue(job, ended, pause=RETRY_SECONDS)
+        except WorkerLostError as death:
+            if not self.stopped.is_set():
+                self._count_death(job, ended, str(death))
+        except OutageError:
+            self._requeue(job, ended)
+            if not self.stopped.is_set():
+                self.executor.recover()
+        finally:
+            self._set_compiled(job)
+            with self.lock:
+                self.busy -= 1
+
     def _next(self) -> Job | None:
-        """Returns the next job, waiting while a job under way may still come back."""
+        """Returns the next job; waits while a running job may still be put back.
+
+        Prefers a program that no other worker compiles at this moment: later jobs with the same
+        program find it in the compilation cache.
+        """
         while not self.stopped.is_set():
             with self.lock:
                 if self.jobs:
+                    ready = (job for job in self.jobs if job.program not in self.compiling)
+                    job = next(ready, self.jobs[0])
+                    self.jobs.remove(job)
+                    self.compiling.add(job.program)
                     self.busy += 1
-                    return self.jobs.popleft()
+                    return job
                 if not self.busy:
                     return None
             time.sleep(0.05)
         return None
 
-    def _note(self, event: Event, ended: set[str]) -> None:
-        if event.state in ("done", "failed"):
-            ended.add(event.run)
-        self.events.put(event)
+    def _set_compiled(self, job: Job) -> None:
+        with self.lock:
+            self.compiling.discard(job.program)
 
-    def _again(self, job: Job, ended: set[str], attempts: int, wait: bool = False) -> None:
-        """Puts back the runs of a job that have not ended: others have them, or a worker died."""
-        left = tuple(one for one in job.members if one.digest not in ended)
-        for one in left:
-            self.events.put(Event(one.digest, "queued"))
-        if left and not self.stopped.is_set():
-            if wait:
-                self.stopped.wait(PATIENCE)
+    def _requeue(self, job: Job, ended: set[str], pause: float = 0.0) -> None:
+        """Puts the runs of a job that have not ended back into the queue."""
+        left = tuple(member for member in job.members if member.digest not in ended)
+        for member in left:
+            self.events.put(Event(member.digest, "queued"))
+        if left:
+            self.stopped.wait(pause)
             with self.lock:
-                self.jobs.append(replace(job, members=left, attempts=attempts))
+                self.jobs.append(replace(job, members=left))
 
-    def _bury(self, job: Job, ended: set[str], reason: str) -> None:
-        if job.attempts + 1 < ATTEMPTS:
-            self._again(job, ended, job.attempts + 1)
-            return
-        left = [one for one in job.members if one.digest not in ended]
-        if len(left) > 1:  # one of them may be to blame: each gets its own chances
-            for one in left:
-                self._again(Job((one,)), set(), 0)
-            return
-        for one in left:
-            reason = f"{reason}, {ATTEMPTS} times"
-            Store(self.store).run(one).fail(reason)
-            self.events.put(Event(one.digest, "failed", reason=reason))
+    def _count_death(self, job: Job, ended: set[str], reason: str) -> None:
+        """Tries a job again after the death of its worker, up to `MAX_DEATHS` deaths."""
+        job = replace(job, deaths=job.deaths + 1)
+        left = [member for member in job.members if member.digest not in ended]
+        if job.deaths < MAX_DEATHS:
+            self._requeue(job, ended)
+        elif len(left) > 1:  # find out which run is the cause: each alone, counted from zero
+            for member in left:
+                self._requeue(Job((member,)), set())
+        else:
+            for member in left:
+                reason = f"{reason}, {MAX_DEATHS} times"
+                Store(self.store).run(member).fail(reason)
+                self.events.put(Event(member.digest, "failed", reason=reason))

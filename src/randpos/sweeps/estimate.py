@@ -1,6 +1,6 @@
-"""What a run costs before it is run: floating-point operations, hours, and bytes on the disk."""
+"""The cost of a run before it is run: floating-point operations, seconds, and bytes on disk."""
 
-import dataclasses
+import bisect
 import math
 import time
 from collections.abc import Sequence
@@ -10,17 +10,20 @@ import jax
 import jax.numpy as jnp
 
 from randpos.experiment import Experiment
+from randpos.sweeps.grid import groups
 from randpos.training.batch import total_length
-from randpos.training.evaluation import lengths_to_test
-from randpos.training.lengths import Schedule
-from randpos.training.step import make_engine, member
+from randpos.training.evaluation import lengths_to_test, sizes
+from randpos.training.step import STRIDE, make_engine, member
+
+TEST_COMPILATION = 0.3
+"""Time to compile the test program of one size, relative to that of the training program."""
 
 
 def forward(experiment: Experiment, length: int) -> float:
-    """Returns the operations of one example's forward pass; matrix products only.
+    """Returns the operations of the forward pass of one example, matrix products only.
 
     With T tokens, |y| answers, width d and feed-forward width h, a block takes 8 d² + 4 d h per
-    token and 4 T d per query; the last block asks |y| queries only, and its keys and values cost
+    token and 4 T d per query. The last block has |y| queries only, and its keys and values take
     4 d² per token. Relative adds 2 d² + 2 T d·heads per query, geometric as much as the logits.
     """
     model = experiment.model
@@ -46,7 +49,7 @@ def training(experiment: Experiment) -> float:
 
 
 def testing(experiment: Experiment) -> float:
-    """Returns the operations of testing at all lengths that are asked for."""
+    """Returns the operations of testing at all lengths that the experiment asks for."""
     lengths = lengths_to_test(experiment)
     return experiment.evaluation.batch * sum(forward(experiment, n) for n in lengths)
 
@@ -58,50 +61,97 @@ def parameters(experiment: Experiment) -> int:
 
 
 def disk(experiment: Experiment) -> int:
-    """Returns the bytes that a finished run takes: its parameters, metrics and accuracies."""
+    """Returns the bytes of a finished run: parameters, metrics and accuracies."""
     return 4 * parameters(experiment) + experiment.steps // 100 * 160 + 20_000
 
 
 class Cost(NamedTuple):
-    """What a set of runs costs."""
+    """The cost of a set of runs."""
 
     runs: int
     training: float
+    """Operations."""
     testing: float
+    """Operations."""
     disk: int
+    """Bytes."""
 
     @property
     def operations(self) -> float:
-        """Operations of everything."""
+        """Operations of training and testing."""
         return self.training + self.testing
 
 
 def cost(experiments: Sequence[Experiment]) -> Cost:
-    """Adds up what experiments cost; those that differ in seed and rate cost the same."""
-    known: dict[Experiment, Cost] = {}
+    """Returns the total cost of experiments; computes it once for each program."""
     total = Cost(0, 0.0, 0.0, 0)
-    for one in experiments:
-        common = dataclasses.replace(one, seed=0, learning_rate=1.0)
-        if common not in known:
-            known[common] = Cost(1, training(one), testing(one), disk(one))
-        new = known[common]
+    for group in groups(experiments):
+        first, count = group[0], len(group)
         total = Cost(
-            total.runs + 1,
-            total.training + new.training,
-            total.testing + new.testing,
-            total.disk + new.disk,
+            total.runs + count,
+            total.training + count * training(first),
+            total.testing + count * testing(first),
+            total.disk + count * disk(first),
         )
     return total
 
 
-def calibrate(steps: int = 5) -> float:
-    """Measures the operations per second of training the paper's model here, in this process."""
-    experiment = Experiment(encoding="none", steps=steps, lengths=Schedule("fixed", 40))
+class Speed(NamedTuple):
+    """The measured speed of one worker."""
+
+    operations: float
+    """Operations per second of training."""
+    compilation: float
+    """Seconds to compile a program for training."""
+
+    def seconds(self, missing: Sequence[Experiment], workers: int) -> tuple[float, float]:
+        """Estimates a sweep.
+
+        A program also needs one compilation for each size of the test sequences. One of them takes
+        about `TEST_COMPILATION` times as long as the program for training.
+
+        Returns:
+            Seconds of compilation, and seconds of training and testing.
+        """
+        programs = [group[0] for group in groups(missing)]
+        compilations = sum(1 + TEST_COMPILATION * _test_sizes(one) for one in programs)
+        share = min(workers, max(1, len(programs)))
+        together = min(workers, max(1, len(missing)))
+        return (
+            self.compilation * compilations / share,
+            cost(missing).operations / self.operations / together,
+        )
+
+
+def _test_sizes(experiment: Experiment) -> int:
+    """Returns how many static sizes the tested lengths are padded to."""
+    bounds = sizes(experiment)
+    return len({bisect.bisect_left(bounds, length) for length in lengths_to_test(experiment)})
+
+
+def measure_speed(experiment: Experiment) -> Speed:
+    """Compiles the training program of an experiment in this process and takes some steps.
+
+    The compilation counts in full even if the program comes from the cache.
+    """
+    saved: list[float] = []
+
+    def listen(event: str, duration_secs: float, **_: object) -> None:
+        if event == "/jax/compilation_cache/compile_time_saved_sec":
+            saved.append(duration_secs)
+
     engine, who = make_engine(experiment), member(experiment)
-    state = engine.start(who)
-    bounds = [jnp.asarray(n, jnp.int32) for n in (0, 0, 1, 1 + steps)]
-    jax.block_until_ready(engine.advance(state, who, bounds[0], bounds[1]))
-    jax.block_until_ready(engine.advance(state, who, bounds[1], bounds[2]))
+    steps = min(STRIDE, experiment.steps)
+    bounds = [jnp.asarray(n, jnp.int32) for n in (0, steps)]
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        began = time.perf_counter()
+        state = engine.start(who)
+        jax.block_until_ready(engine.advance(state, who, bounds[0], bounds[0]))
+        compilation = time.perf_counter() - began + sum(saved)
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
     began = time.perf_counter()
-    jax.block_until_ready(engine.advance(state, who, bounds[2], bounds[3]))
-    return training(experiment) / (time.perf_counter() - began)
+    jax.block_until_ready(engine.advance(state, who, *bounds))
+    seconds = time.perf_counter() - began
+    return Speed(training(experiment) * steps / experiment.steps / seconds, compilation)

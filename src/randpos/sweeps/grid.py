@@ -1,4 +1,4 @@
-"""Grids of experiments: pure data that expands to experiments, in a fixed order."""
+"""Grids: pure data that expands to a list of experiments in a fixed order."""
 
 import dataclasses
 import itertools
@@ -13,13 +13,13 @@ from randpos.errors import StorageError, UserError, quoted
 from randpos.experiment import Experiment, flat
 from randpos.store.files import read_file
 
-MOST = 100_000
-"""Runs that a grid may have: more of them is a slip of the pen."""
+MAX_RUNS = 100_000
+"""Largest grid; more runs are assumed to be a mistake."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A product of settings. Names are fields of `Experiment`, with dots into its parts.
+    """The product of settings. Names are fields of `Experiment`, with dots into its parts.
 
     >>> grid = Grid("mine", {"steps": 10}, {"encoding": ["rope", "alibi"], "seed": [0, 1]})
     >>> [(e.encoding, e.seed, e.steps) for e in grid.expand()]
@@ -30,17 +30,18 @@ class Grid:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Settings that all runs share."""
     axes: Mapping[str, Any] = field(default_factory=dict)
-    """Settings that are varied, each with a list of values; the last varies fastest."""
+    """Settings that vary, each with a list of values; the last one varies fastest."""
 
     def expand(self, base: Mapping[str, Any] | None = None) -> list[Experiment]:
-        """Returns the experiments, over a `base` of settings that the grid may override."""
+        """Returns the experiments; settings that the grid does not name come from `base`."""
         for name, values in self.axes.items():
             if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-                told = quoted(values)
-                raise UserError(f"{self.name}: {name} must be a list of values, not {told}.")
+                raise UserError(
+                    f"{self.name}: {name} must be a list of values, not {quoted(values)}."
+                )
         count = math.prod(len(values) for values in self.axes.values())
-        if count > MOST:
-            raise UserError(f"{self.name} has {count:,} runs; a grid may have {MOST:,}.")
+        if count > MAX_RUNS:
+            raise UserError(f"{self.name} has {count:,} runs; a grid may have {MAX_RUNS:,}.")
         return [
             _build({**(base or {}), **self.fixed, **dict(zip(self.axes, values, strict=True))})
             for values in itertools.product(*self.axes.values())
@@ -48,7 +49,7 @@ class Grid:
 
 
 def _build(settings: Mapping[str, Any]) -> Experiment:
-    """Makes an experiment of flat settings such as `positions.maximum`."""
+    """Builds an experiment from flat settings such as `positions.maximum`."""
     tree: dict[str, Any] = {}
     for name, value in settings.items():
         *path, last = name.split(".")
@@ -62,26 +63,37 @@ def _build(settings: Mapping[str, Any]) -> Experiment:
 
 
 def distinct(experiments: Iterable[Experiment]) -> list[Experiment]:
-    """Returns the experiments without repetitions: several grids may share runs."""
-    return list({one.digest: one for one in experiments}.values())
+    """Returns the experiments without duplicates, in the order of their first occurrence."""
+    return list({experiment.digest: experiment for experiment in experiments}.values())
+
+
+def program(experiment: Experiment) -> Experiment:
+    """Returns the experiment without its seed and learning rate.
+
+    Runs with the same result share one compiled program.
+    """
+    return dataclasses.replace(experiment, seed=0, learning_rate=1.0)
 
 
 def groups(experiments: Iterable[Experiment]) -> list[list[Experiment]]:
-    """Gathers the runs that differ only in seed and learning rate: one program serves them."""
+    """Groups the experiments that share one program."""
     found: dict[Experiment, list[Experiment]] = {}
-    for one in experiments:
-        common = dataclasses.replace(one, seed=0, learning_rate=1.0)
-        found.setdefault(common, []).append(one)
+    for experiment in experiments:
+        found.setdefault(program(experiment), []).append(experiment)
     return list(found.values())
 
 
 def read_grid(path: Path) -> Grid:
-    """Reads a grid from a TOML file with the tables `fixed` and `axes`."""
+    """Reads a grid from a TOML file with the tables `fixed` and `axes`.
+
+    The grid has exactly the runs that the file names: one seed and one learning rate, unless the
+    file has more.
+    """
     try:
         data = tomllib.loads(read_file(path).decode())
     except StorageError:
         raise
-    except (ValueError, RecursionError) as error:  # of TOML or of UTF-8
+    except (ValueError, RecursionError) as error:  # invalid TOML or UTF-8
         raise UserError(f"{path} is not valid TOML: {error}.") from error
     if extra := sorted(set(data) - {"fixed", "axes"}):
         raise UserError(f"{path} has the unknown entry {extra[0]!r}; it may have: fixed, axes.")
@@ -90,7 +102,8 @@ def read_grid(path: Path) -> Grid:
         if not isinstance(data.get(part, {}), dict):
             raise UserError(f"{path}: {part} must be a table of settings.")
         try:
-            parts[part] = flat(data.get(part, {}))  # TOML reads a dot as a table within a table
+            parts[part] = flat(data.get(part, {}))  # a dot in TOML makes a nested table
         except RecursionError as error:
             raise UserError(f"{path}: {part} has tables that are too deep.") from error
-    return Grid(path.name, **parts)
+    single = {"seed": Experiment.seed, "learning_rate": Experiment.learning_rate}
+    return Grid(path.name, single | parts["fixed"], parts["axes"])

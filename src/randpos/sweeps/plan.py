@@ -1,5 +1,7 @@
-"""What a sweep has to do: which runs are missing from a store, and the jobs that make them."""
+"""The plan of a sweep: which runs a store lacks, and the jobs that train them."""
 
+import itertools
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +10,7 @@ import polars as pl
 
 from randpos.experiment import Experiment
 from randpos.store.tables import StoreTables, read_store
+from randpos.sweeps.estimate import testing, training
 from randpos.sweeps.grid import groups
 from randpos.sweeps.work import Job
 from randpos.training.evaluation import lengths_to_test
@@ -15,67 +18,82 @@ from randpos.training.evaluation import lengths_to_test
 
 @dataclass(frozen=True)
 class Plan:
-    """How the runs of a sweep stand."""
+    """The runs of a sweep by their state in the store."""
 
     done: list[Experiment]
     failed: list[tuple[Experiment, str]]
-    """Those that failed before, and why."""
+    """Runs that failed earlier, each with the reason."""
     missing: list[Experiment]
 
 
 def make_plan(experiments: Sequence[Experiment], store: Path, retry_failed: bool = False) -> Plan:
-    """Compares the experiments with a store; nothing is written."""
+    """Compares the experiments with a store; writes nothing."""
     plan = Plan([], [], [])
     if not store.is_dir():
         return Plan([], [], list(experiments))
-    records = read_store(store)
-    status = dict(records.runs.select("run", "status").iter_rows())
-    reasons = dict(records.runs.select("run", "reason").iter_rows())
-    tested = fully_tested(experiments, records)
-    for one in experiments:
-        run = one.digest
+    tables = read_store(store)
+    status = dict(tables.runs.select("run", "status").iter_rows())
+    reasons = dict(tables.runs.select("run", "reason").iter_rows())
+    tested = fully_tested(experiments, tables)
+    for experiment in experiments:
+        run = experiment.digest
         state, reason = status.get(run), reasons.get(run)
-        if state == "diverged" or (state == "complete" and one in tested):
-            plan.done.append(one)
+        if state == "diverged" or (state == "complete" and experiment in tested):
+            plan.done.append(experiment)
         elif reason is not None and not retry_failed:
-            plan.failed.append((one, reason))
+            plan.failed.append((experiment, reason))
         else:
-            plan.missing.append(one)
+            plan.missing.append(experiment)
     return plan
 
 
-def fully_tested(experiments: Iterable[Experiment], records: StoreTables) -> set[Experiment]:
-    """Returns the experiments that were tested at every length that they ask for."""
+def fully_tested(experiments: Iterable[Experiment], tables: StoreTables) -> set[Experiment]:
+    """Returns the experiments that were tested at every length that their settings ask for."""
     alike: dict[tuple[int, int, int], list[Experiment]] = {}
-    for one in experiments:
-        asked = one.lengths.maximum, one.evaluation.stride, one.test_length
-        alike.setdefault(asked, []).append(one)
+    for experiment in experiments:
+        schedule, evaluation = experiment.lengths, experiment.evaluation
+        asked = schedule.maximum, evaluation.stride, experiment.test_length
+        alike.setdefault(asked, []).append(experiment)
     found = set()
     for members in alike.values():
         lengths = lengths_to_test(members[0])
-        table = records.accuracies.filter(pl.col("length").is_in(lengths))
+        table = tables.accuracies.filter(pl.col("length").is_in(lengths))
         counts = table.group_by("run", "batch", "seed").agg(pl.col("length").n_unique())
         whole = set(counts.filter(length=len(lengths)).drop("length").iter_rows())
-        ways = ((one, (one.digest, one.evaluation.batch, one.evaluation.seed)) for one in members)
-        found.update(one for one, way in ways if way in whole)
+        for member in members:
+            if (member.digest, member.evaluation.batch, member.evaluation.seed) in whole:
+                found.add(member)
     return found
 
 
-def make_jobs(missing: Iterable[Experiment], slots: int, most: int | None = None) -> list[Job]:
-    """Cuts groups of runs into jobs: whole groups, unless that would leave workers without one.
+def make_jobs(
+    missing: Iterable[Experiment],
+    slots: int,
+    jobs_per_slot: int = 1,
+    max_members: int | None = None,
+) -> list[Job]:
+    """Cuts the runs into jobs, each with runs of one program.
+
+    A program gives one job, unless that job would be longer than the share of a worker. The first
+    job of every program comes first, so that workers that start at the same time compile different
+    programs.
 
     Args:
         missing: The runs to do.
-        slots: How many jobs run at a time.
-        most: The largest number of members of a job; by default as many as there are.
+        slots: How many jobs run at the same time.
+        jobs_per_slot: A job may take the share of a worker divided by this number.
+        max_members: The largest number of members of a job.
     """
-    found = groups(missing)
-    while len(found) < slots and any(len(group) > 1 for group in found):
-        largest = max(found, key=len)
-        place, half = found.index(largest), -(-len(largest) // 2)
-        found[place : place + 1] = [largest[:half], largest[half:]]
-    return [
-        Job(tuple(group[first : first + (most or len(group))]))
-        for group in found
-        for first in range(0, len(group), most or len(group))
-    ]
+    alike = groups(missing)
+    costs = [len(group) * (training(group[0]) + testing(group[0])) for group in alike]
+    share = sum(costs) / (slots * jobs_per_slot)
+    pieces = []
+    for group, operations in zip(alike, costs, strict=True):
+        count = math.ceil(operations / share * (1 - 1e-9))
+        if max_members is not None:
+            count = max(count, -(-len(group) // max_members))
+        count = min(count, len(group))
+        bounds = [len(group) * i // count for i in range(count + 1)]
+        parts = [group[first:last] for first, last in itertools.pairwise(bounds)]
+        pieces += [(i, Job(tuple(part))) for i, part in enumerate(parts)]
+    return [job for _, job in sorted(pieces, key=lambda piece: piece[0])]

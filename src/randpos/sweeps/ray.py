@@ -1,193 +1,174 @@
-"""The Ray executor: jobs on whatever nodes a cluster has; the driver alone writes to the store.
+"""The Ray executor: runs jobs on the nodes of a Ray cluster; only this machine writes to the store.
 
-A job takes the newest checkpoints of its runs along, works in a folder of its node, and streams
-its progress and its files back. When the node dies the driver starts the job again elsewhere, from
-the checkpoints that have arrived. No shared file system is needed.
+A job takes the newest checkpoints of its runs along, works in a temporary folder of its node, and
+sends progress and files back. No shared file system is needed. If the node dies, the job runs again
+on another node, from the checkpoints that have arrived.
 """
 
-import contextlib
-import os
+import importlib.util
+import itertools
 import queue
-import shutil
-import socket
-import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from randpos.errors import StorageError, UserError
-from randpos.experiment import Experiment
+from randpos.errors import UserError
 from randpos.extras import MissingExtraError
-from randpos.store.folder import Store
-from randpos.store.lock import Lock
-from randpos.sweeps.local import ALONE, WorkerLostError
-from randpos.sweeps.snapshots import Snapshot, put, take
-from randpos.sweeps.work import Emit, Event, Job, claim, describe, perform
-from randpos.training.compilation import enable_cache
+from randpos.sweeps.executor import OutageError, WorkerLostError
+from randpos.sweeps.gateway import check_address
+from randpos.sweeps.local import GRACE
+from randpos.sweeps.process import Message, Process, follow
+from randpos.sweeps.work import Emit, Job
 
-CALLS = 4
-"""Jobs after which a process is replaced: some hundred MB of each stay in its memory."""
-PREFIX, HOUR = "randpos-work-", 3600.0
-"""The names of folders that jobs work in, and how old one must be to count as left behind."""
+RECONNECT_SECONDS = 600.0
+"""How long a sweep waits for a cluster that went away."""
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+"""Seconds between two attempts to reconnect; each pause is twice as long as the one before."""
 
-Message = tuple[str, Any]
-"""What a remote job says: ("event", Event), ("files", (run, Snapshot)), or how it ended before
-its time: ("refused", why) by its file system, or ("broken", why)."""
+
+class Connection:
+    """A gateway process, and the messages of each job that it runs.
+
+    Args:
+        address: The cluster, or `auto` for the one that this machine belongs to.
+    """
+
+    def __init__(self, address: str) -> None:
+        absent = UserError(
+            f"There is no Ray cluster at {address!r}; start one with: ray start --head."
+        )
+        try:
+            check_address(address)
+        except (OSError, ValueError, OverflowError) as error:
+            raise absent from error
+        # With automatic connections, a task that is submitted after a loss would start a cluster.
+        self.process = Process("randpos.sweeps.gateway", {"RAY_ENABLE_AUTO_CONNECT": "0"})
+        try:
+            self.process.send({"address": address})
+            self.messages = self.process.messages()
+            hello = next(self.messages, None)
+            if hello is None or "absent" in hello:
+                raise absent
+        except BaseException:
+            self.process.child.kill()
+            self.process.close(GRACE)
+            raise
+        self.cpus, self.gpus = int(hello["cpus"]), int(hello["gpus"])
+        self.lock = threading.Lock()
+        self.numbers = itertools.count()
+        self.inboxes: dict[int, queue.SimpleQueue[Message | None]] | None = {}
+        """The messages of each running job; None once the connection is lost."""
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self) -> None:
+        for message in self.messages:
+            inbox = (self.inboxes or {}).get(message.pop("job"))
+            if inbox is not None:
+                inbox.put(message)
+        with self.lock:
+            lost, self.inboxes = self.inboxes, None
+        for inbox in (lost or {}).values():
+            inbox.put(None)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the gateway has ended."""
+        return self.inboxes is None
+
+    def close(self) -> None:
+        """Ends the gateway."""
+        self.process.wait(GRACE)
+        self.reader.join()
+        self.process.close(0.0)
+
+    def run(self, order: Message) -> Iterator[Message]:
+        """Sends a job; yields its messages until the caller stops or the connection is lost."""
+        inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        with self.lock:
+            if self.inboxes is None:
+                return
+            number = next(self.numbers)
+            self.inboxes[number] = inbox
+            self.process.send({"job": number, **order})
+        while (message := inbox.get()) is not None:
+            yield message
 
 
 class Ray:
     """Jobs on a Ray cluster.
 
     Args:
-        store: The driver's folder of runs.
+        store: The folder of runs on this machine.
         address: The cluster, or `auto` for the one that this machine belongs to.
         workers: Jobs at a time; by default one per GPU, or per CPU where there are none.
-        save_every: Seconds between two checkpoints, which is also how often they are sent back.
+        save_every: Seconds between two checkpoints, and between two transfers of them.
+        reconnect: Seconds to wait for a cluster that went away.
     """
 
     def __init__(
         self,
         store: Path,
-        address: str | None = "auto",
+        address: str = "auto",
         workers: int | None = None,
         save_every: float = 60.0,
+        reconnect: float = RECONNECT_SECONDS,
     ) -> None:
-        try:
-            import ray
-            import ray.exceptions
-        except ImportError as error:
-            raise MissingExtraError("--executor ray", "Ray", "ray") from error
-        # Its stubs know no streaming tasks.
-        self.ray: Any = ray
-        self.store, self.save_every = store, save_every
-        self.mine = not self.ray.is_initialized()
-        if self.mine:
-            try:
-                check_address(address)
-                self.ray.init(address=address, log_to_driver=False, logging_level="error")
-            except (OSError, ValueError, RuntimeError) as error:
-                raise UserError(
-                    f"There is no Ray cluster at {address!r}; start one with: ray start --head."
-                ) from error
-        resources = self.ray.cluster_resources()
-        gpus = int(resources.get("GPU", 0))
-        # Ray replaces a process that had a GPU after each job, but one that had none never.
-        alone = {"num_cpus": 1, "max_calls": CALLS}
-        self.needs = {"num_gpus": 1, "num_cpus": 1} if gpus else alone
-        self.slots = workers or gpus or max(1, int(resources.get("CPU", 1)))
-        self.running: set[Any] = set()
-        self.stopping = False
+        if importlib.util.find_spec("ray") is None:
+            raise MissingExtraError("--executor ray", "Ray", "ray")
+        self.store, self.address = store, address
+        self.save_every, self.reconnect = save_every, reconnect
+        self.connection = Connection(address)
+        self.slots = workers or self.connection.gpus or max(1, self.connection.cpus)
+        self.jobs_per_slot = 1 if self.connection.gpus else 2
+        self.lock = threading.Lock()
+        self.stopping = threading.Event()
 
     def run(self, job: Job, emit: Emit) -> None:
-        """Does a job somewhere, and writes what it sends to the store."""
-        with claim(job.members, self.store, emit) as claims:
-            if not claims.mine or self.stopping:
-                return
-            folders = {one.digest: Store(self.store).run(one) for one in claims.mine}
-            snapshots = {run: take(folder.path) for run, folder in folders.items()}
-            members = [one.to_dict() for one in claims.mine]
-            # Ray's own retries would start over: the driver retries, from what has arrived.
-            remote = self.ray.remote(max_retries=0, num_returns="streaming", **self.needs)(work)
-            stream = remote.remote(members, snapshots, self.save_every)
-            self.running.add(stream)
-            try:
-                for reference in stream:
-                    kind, content = self.ray.get(reference)
-                    if kind == "event":
-                        emit(content)
-                    elif kind == "files":
-                        run, snapshot = content
-                        put(snapshot, folders[run].path)
-                    elif kind == "refused":
-                        raise StorageError(f"on a node of the cluster: {content}")
-                    else:
-                        raise WorkerLostError(content)
-            except self.ray.exceptions.TaskCancelledError as error:
-                raise WorkerLostError("it was cancelled") from error
-            except self.ray.exceptions.RayError as error:
-                raise WorkerLostError(_first_line(error)) from error
-            finally:
-                self.running.discard(stream)
+        """Runs a job on a node; what it sends is written to the store."""
+        order = job.to_order(self.store, self.save_every)
+        end = follow(self.connection.run(order), emit)
+        if end is None:
+            raise OutageError("the connection to the Ray cluster was lost")
+        if "outage" in end:
+            raise OutageError(end["outage"])
+        if "lost" in end:
+            raise WorkerLostError(end["lost"])
+
+    def recover(self) -> None:
+        """Waits for a lost cluster; raises `UserError` after `reconnect` seconds."""
+        with self.lock:  # one thread reconnects for all
+            if not self.connection.is_lost:
+                return  # only a node was lost, or another thread has reconnected
+            self.connection.close()
+            warnings.warn(
+                f"the Ray cluster at {self.address!r} is lost; trying to reconnect for "
+                f"{self.reconnect:.0f} s.",
+                stacklevel=2,
+            )
+            deadline, pause = time.monotonic() + self.reconnect, FIRST_PAUSE
+            while not self.stopping.wait(max(0.0, min(pause, deadline - time.monotonic()))):
+                try:
+                    self.connection = Connection(self.address)
+                except UserError as error:
+                    if time.monotonic() >= deadline:
+                        raise UserError(
+                            f"The Ray cluster at {self.address!r} went away and did not come back "
+                            f"within {self.reconnect:.0f} s; the runs stay unfinished: start the "
+                            "cluster and run the same command again to continue them."
+                        ) from error
+                    pause = min(2 * pause, LONGEST_PAUSE)
+                else:
+                    warnings.warn("reconnected to the Ray cluster.", stacklevel=2)
+                    return
 
     def stop(self) -> None:
         """Ends the jobs; what has arrived is kept."""
-        self.stopping = True
-        for stream in list(self.running):
-            self.ray.cancel(stream, force=True)
+        self.stopping.set()
+        self.connection.process.interrupt()
 
     def close(self) -> None:
-        """Leaves the cluster."""
-        if self.mine:
-            self.ray.shutdown()
-
-
-def check_address(address: str | None) -> None:
-    """Knocks at a cluster's door; Ray itself would wait for minutes before it gives up."""
-    host, _, port = (address or "").rpartition("://")[2].rpartition(":")
-    if host:
-        socket.create_connection((host, int(port)), timeout=10).close()
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"its node or process was lost ({type(error).__name__}: {lines[0] if lines else ''})"
-
-
-def remove_leftovers() -> None:
-    """Removes the folders of jobs that were killed: nobody else does on a node."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError, UserError):  # of another user, gone, or in use
-            known = folder.lstat()
-            if known.st_uid != os.getuid() or time.time() - known.st_mtime < HOUR:
-                continue  # a folder that was just made has no lock yet
-            lock = Lock(folder)
-            shutil.rmtree(folder, ignore_errors=True)
-            lock.release()
-
-
-def work(
-    members: Sequence[dict[str, Any]], snapshots: dict[str, Snapshot], save_every: float
-) -> Iterator[Message]:
-    """Does a job on a node: yields events as they come, and files when they have changed."""
-    os.environ.update(ALONE)  # JAX reads it when it first computes, which is after this
-    enable_cache()
-    experiments = [Experiment.from_dict(data) for data in members]
-    messages: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-    remove_leftovers()
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as name, contextlib.ExitStack() as stack:
-        store = Store(Path(name))
-        stack.callback(Lock(store.path).release)
-        for run, snapshot in snapshots.items():
-            put(snapshot, store.run_at(run).path)
-
-        def emit(event: Event) -> None:
-            # The files of a run that has ended arrive before the news of it.
-            if event.state in ("done", "failed"):
-                messages.put(("files", (event.run, take(store.run_at(event.run).path))))
-            messages.put(("event", event))
-
-        def perform_all() -> None:
-            try:
-                perform(experiments, store.path, emit, save_every)
-            except StorageError as error:
-                messages.put(("refused", str(error)))
-            except BaseException as error:
-                messages.put(("broken", describe(error)))
-            finally:
-                messages.put(None)
-
-        thread = threading.Thread(target=perform_all, daemon=True)
-        thread.start()
-        sent, ended = time.monotonic(), set()
-        while (message := messages.get()) is not None:
-            yield message
-            if message[0] == "event" and message[1].state in ("done", "failed"):
-                ended.add(message[1].run)
-            if time.monotonic() - sent > save_every:
-                sent = time.monotonic()
-                for one in experiments:
-                    if one.digest not in ended:
-                        yield "files", (one.digest, take(store.run_at(one.digest).path))
-        thread.join()
+        """Disconnects from the cluster."""
+        self.connection.close()

@@ -1,9 +1,8 @@
-"""The live view of a sweep: what runs, what is done, how fast, and how long it will take."""
+"""The live view of a sweep: the phase of each run, the speed, and the time that is left."""
 
 import collections
 import itertools
 import time
-from collections.abc import Iterable
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -19,26 +18,27 @@ WINDOW = 60.0
 """Seconds over which speed is averaged."""
 SHOWN = 8
 """Runs and failures that fit on a screen."""
+PHASES = ("compiling", "training", "testing")
 
 
 class SweepView:
-    """Shows a sweep: a live picture on a terminal, a line now and then elsewhere."""
+    """Shows a sweep: a live display on a terminal, else a line every `every` seconds."""
 
     def __init__(self, plan: Plan, console: Console, every: float = 30.0) -> None:
         self.console, self.every = console, every
         missing = plan.missing
-        self.experiments: dict[str, Experiment] = {one.digest: one for one in missing}
+        self.experiments: dict[str, Experiment] = {run.digest: run for run in missing}
         self.running: dict[str, Event] = {}
         self.done = len(plan.done)
         self.failed = len(plan.failed)
         self.total = self.done + self.failed + len(missing)
         self.reasons: list[str] = []
-        self.steps_left = {one.digest: one.steps for one in missing}
-        self.told: dict[str, float] = {}
-        """When each running run last reported steps."""
+        self.steps_left = {run.digest: run.steps for run in missing}
+        self.reported: dict[str, float] = {}
+        """Time of the last report of steps, by run."""
         self.recent: collections.deque[tuple[float, float, int]] = collections.deque()
-        """Reports: when, when the one before was, and the steps between them."""
-        self.last = time.monotonic()
+        """Reports: the time, the time of the report before, and the steps between them."""
+        self.shown = time.monotonic()
         self.live = Live(console=console, auto_refresh=False, transient=False)
 
     def __enter__(self) -> "SweepView":
@@ -53,46 +53,39 @@ class SweepView:
             self.console.print(self.summary(), highlight=False, soft_wrap=True)
 
     def __call__(self, event: Event) -> None:
-        """Takes note of what happened to a run."""
-        left = self.experiments[event.run].steps - event.step
+        """Records an event."""
         if event.state == "training" and event.step:
             before = self.running.get(event.run)
-            if before is not None and before.step:  # the first report after a resume is no speed
-                since, gained = self.told[event.run], event.step - before.step
+            # The steps before the first report after a resume were taken earlier.
+            if before is not None and before.step:
+                since, gained = self.reported[event.run], event.step - before.step
                 self.recent.append((time.monotonic(), since, gained))
-            self.told[event.run] = time.monotonic()
-            self.steps_left[event.run] = left
-        if event.state == "testing":  # also of a run that was trained in an earlier sitting
+            self.reported[event.run] = time.monotonic()
+            self.steps_left[event.run] = self.experiments[event.run].steps - event.step
+        if event.state in ("testing", "done", "failed"):
             self.steps_left[event.run] = 0
-        if event.state in ("training", "testing"):
+        if event.state in PHASES:
             self.running[event.run] = event
             return
         self.running.pop(event.run, None)
         if event.state == "done":
             self.done += 1
-            self.steps_left[event.run] = 0
         elif event.state == "failed":
             self.failed += 1
-            self.steps_left[event.run] = 0
-            self.reasons.append(f"{self.name(event.run)}: {event.reason}")
+            self.reasons.append(f"{describe_run(self.experiments[event.run])}: {event.reason}")
             if not self.console.is_terminal:
                 self.console.print(f"failed: {escape(self.reasons[-1])}", soft_wrap=True)
 
     def tick(self) -> None:
-        """Refreshes the picture."""
+        """Refreshes the display, or prints a line if it is time."""
         now = time.monotonic()
         if self.console.is_terminal:
-            if now - self.last > 0.25:
-                self.last = now
-                self.live.update(self.picture(), refresh=True)
-        elif now - self.last > self.every:
-            self.last = now
+            if now - self.shown > 0.25:
+                self.shown = now
+                self.live.update(self.display(), refresh=True)
+        elif now - self.shown > self.every:
+            self.shown = now
             self.console.print(self.summary(), highlight=False, soft_wrap=True)
-
-    def name(self, run: str) -> str:
-        """What a run is called in the view."""
-        one = self.experiments[run]
-        return f"{one.task} {one.encoding} seed {one.seed} rate {one.learning_rate:g}"
 
     @property
     def speed(self) -> float:
@@ -106,40 +99,53 @@ class SweepView:
         return sum(steps for *_, steps in self.recent) / max(1.0, now - began)
 
     def summary(self) -> str:
-        """One line on all of it."""
+        """Returns one line: counts by phase, speed, and the time that is left."""
+        phases = collections.Counter(event.state for event in self.running.values())
         queued = self.total - self.done - self.failed - len(self.running)
-        left = sum(self.steps_left.values())
-        speed = self.speed
-        rest = f"{duration(left / speed)} left" if speed else "time left unknown"
-        return (
-            f"{self.done}/{self.total} done, {len(self.running)} running, {self.failed} failed, "
-            f"{queued} queued  {speed:.1f} steps/s  {rest}"
-        )
+        counts = [f"{self.done}/{self.total} done"]
+        counts += [f"{phases[phase]} {phase}" for phase in PHASES if phases[phase]]
+        counts += [f"{self.failed} failed", f"{queued} queued"]
+        line, steps, speed = ", ".join(counts), sum(self.steps_left.values()), self.speed
+        if speed:
+            line += f"  {speed:.1f} steps/s"
+        if steps and speed:
+            line += f"  {duration(steps / speed)} of training left"
+        return line
 
-    def picture(self) -> Group:
-        """Everything that the terminal shows."""
+    def display(self) -> Group:
+        """Returns everything that the terminal shows."""
         table = Table(box=None, show_header=False, padding=(0, 1))
         for run, event in list(self.running.items())[:SHOWN]:
-            steps = self.experiments[run].steps
+            experiment = self.experiments[run]
             table.add_row(
-                escape(self.name(run)),
-                ProgressBar(total=steps, completed=event.step, width=20),
-                f"{event.step:,}/{steps:,}",
-                event.state if event.state == "testing" else f"loss {event.loss:.4f}",
-                "" if event.state == "testing" else f"{100 * event.accuracy:.1f} %",
+                escape(describe_run(experiment)),
+                ProgressBar(total=experiment.steps, completed=event.step, width=20),
+                *describe_phase(event, experiment),
             )
         line = Table.grid()  # a bar alone does not end its line
         line.add_row(ProgressBar(total=self.total, completed=self.done + self.failed, width=60))
-        return Group(self.summary(), line, table, *_failures(self.reasons))
+        failures = [f"[red]failed[/red] {escape(reason)}" for reason in self.reasons[-SHOWN:]]
+        return Group(self.summary(), line, table, *failures)
 
 
-def _failures(reasons: list[str]) -> Iterable[str]:
-    for reason in reasons[-SHOWN:]:
-        yield f"[red]failed[/red] {escape(reason)}"
+def describe_run(experiment: Experiment) -> str:
+    """Returns what tells a run from the others of a sweep."""
+    seed, rate = experiment.seed, experiment.learning_rate
+    return f"{experiment.task} {experiment.encoding} seed {seed} rate {rate:g}"
+
+
+def describe_phase(event: Event, experiment: Experiment) -> tuple[str, str]:
+    """Returns a run's phase and, once there are any, its numbers."""
+    if event.state == "training" and event.step:
+        steps = f"{event.step:,}/{experiment.steps:,}"
+        return f"training {steps}", f"loss {event.loss:.4f}  {100 * event.accuracy:.1f} %"
+    if event.state == "testing" and event.length:
+        return "testing", f"length {event.length}/{experiment.test_length}"
+    return event.state, ""
 
 
 def duration(seconds: float) -> str:
-    """Writes a span of time in the two units that matter.
+    """Writes a time in its two largest units.
 
     >>> duration(59.4), duration(3700), duration(200_000)
     ('59 s', '1 h 1 min', '2 d 7 h')

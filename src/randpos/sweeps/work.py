@@ -1,33 +1,37 @@
-"""The work of a sweep: jobs, what happens to their runs, and how one job is done in one process."""
+"""Jobs, the events of their runs, and how one process runs a job."""
 
 import contextlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from randpos.errors import StorageError, UserError
 from randpos.experiment import Experiment
 from randpos.run import examine, train_members
 from randpos.store.folder import RunFolder, Store
 from randpos.store.lock import BusyError
+from randpos.sweeps.grid import program
 from randpos.training.evaluation import Accuracy, Evaluator
 from randpos.training.loop import Progress
 
-State = Literal["training", "testing", "done", "failed", "elsewhere", "queued"]
+State = Literal["compiling", "training", "testing", "done", "failed", "elsewhere", "queued"]
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened to a run."""
+    """A change in the state of a run."""
 
     run: str
+    """The digest of the run."""
     state: State
     step: int = 0
     loss: float = 0.0
     accuracy: float = 0.0
+    length: int = 0
+    """The length that was tested last."""
     reason: str = ""
-    """Why it failed."""
+    """Why the run failed."""
 
 
 Emit = Callable[[Event], None]
@@ -35,64 +39,56 @@ Emit = Callable[[Event], None]
 
 @dataclass(frozen=True)
 class Job:
-    """Runs that share one program, so that one worker does them together."""
+    """Runs that share one compiled program; one worker trains them together."""
 
     members: tuple[Experiment, ...]
-    attempts: int = 0
-    """How often a worker has died over it."""
+    deaths: int = 0
+    """How many workers have died while they ran it."""
 
     @property
-    def runs(self) -> tuple[str, ...]:
-        """The digests of its runs."""
-        return tuple(one.digest for one in self.members)
+    def program(self) -> Experiment:
+        """The settings that decide the program; the members differ in seed and rate only."""
+        return program(self.members[0])
+
+    def to_order(self, store: Path, save_every: float) -> dict[str, Any]:
+        """Returns the job as JSON data for a worker process."""
+        members = [member.to_dict() for member in self.members]
+        return {"members": members, "store": str(store), "save_every": save_every}
 
 
-@dataclass
-class Claims:
-    """The runs of a job that this process may work on, and the locks that say so."""
+@contextlib.contextmanager
+def claim(members: Sequence[Experiment], store: Path, emit: Emit) -> Iterator[list[Experiment]]:
+    """Locks every run that no other process works on, and yields these runs.
 
-    mine: list[Experiment] = field(default_factory=list)
-    stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
-
-    def __enter__(self) -> "Claims":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stack.close()
-
-
-def claim(members: Sequence[Experiment], store: Path, emit: Emit) -> Claims:
-    """Takes every run that nobody else works on; the others are reported as `elsewhere`.
-
-    A run that another sweep has failed at meanwhile has failed for this one too.
+    Runs that another process works on are reported as `elsewhere`. Runs that another sweep has
+    recorded as failed are reported as `failed`.
     """
-    claims = Claims()
     with contextlib.ExitStack() as stack:
-        for one in members:
-            folder = Store(store).run(one)
+        claimed = []
+        for member in members:
+            folder = Store(store).run(member)
             try:
                 lock = folder.lock()
             except BusyError:
-                emit(Event(one.digest, "elsewhere"))
+                emit(Event(member.digest, "elsewhere"))
                 continue
             except StorageError:
                 raise
-            except UserError as error:  # there is a link in its folder
-                emit(Event(one.digest, "failed", reason=str(error)))
+            except UserError as error:  # the folder contains a symbolic link
+                emit(Event(member.digest, "failed", reason=str(error)))
                 continue
             stack.callback(lock.release)
-            if (reason := hindrance(one, folder)) is not None:
-                emit(Event(one.digest, "failed", reason=reason))
+            if (reason := find_failure(member, folder)) is not None:
+                emit(Event(member.digest, "failed", reason=reason))
             else:
-                claims.mine.append(one)
-        claims.stack = stack.pop_all()
-    return claims
+                claimed.append(member)
+        yield claimed
 
 
-def hindrance(one: Experiment, folder: RunFolder) -> str | None:
-    """Says why a run cannot be worked on, if so: it failed, or its folder holds something else."""
+def find_failure(member: Experiment, folder: RunFolder) -> str | None:
+    """Returns why a run cannot be trained: it has failed, or its folder holds another run."""
     try:
-        if (folder.path / "config.json").exists() and folder.experiment().digest != one.digest:
+        if (folder.path / "config.json").exists() and folder.experiment().digest != member.digest:
             return f"{folder.path} does not hold the run that its name says."
         return folder.failure()
     except StorageError:
@@ -102,53 +98,56 @@ def hindrance(one: Experiment, folder: RunFolder) -> str | None:
 
 
 def perform(members: Sequence[Experiment], store: Path, emit: Emit, save_every: float) -> None:
-    """Trains and tests runs whose locks the caller holds, reporting what happens to each.
+    """Trains and tests runs, and reports the events of each; the caller holds their locks.
 
-    A run that fails says why and does not stop the others of its job.
+    A run that fails is recorded with the reason and does not stop the other runs of the job.
     """
-    folders = [Store(store).run(one) for one in members]
+    folders = [Store(store).run(member) for member in members]
+    compiling = {member.digest for member in members}
 
     def report(progress: Progress) -> None:
+        while compiling:  # the first step of any member: all members share the program
+            emit(Event(compiling.pop(), "training"))
         run = progress.experiment.digest
         emit(Event(run, "training", progress.step, progress.loss, progress.accuracy))
 
-    for one in members:
-        emit(Event(one.digest, "training"))
+    for member in members:
+        emit(Event(member.digest, "compiling"))
     try:
         train_members(members, folders, report=report, save_every=save_every)
     except StorageError:
         raise
     except Exception as error:
         if len(members) == 1:
-            give_up(members[0], folders[0], error, emit)
-        else:  # one of them is to blame: each alone, and the others come through
-            for one in members:
-                perform([one], store, emit, save_every)
+            record_failure(members[0], folders[0], error, emit)
+        else:  # find out which member fails by training each alone
+            for member in members:
+                perform([member], store, emit, save_every)
         return
     evaluator = Evaluator(members[0])
-    for one, folder in zip(members, folders, strict=True):
+    for member, folder in zip(members, folders, strict=True):
 
-        def tell(_: Accuracy | None = None, one: Experiment = one) -> None:
-            emit(Event(one.digest, "testing", one.steps))
+        def report_length(accuracy: Accuracy, member: Experiment = member) -> None:
+            emit(Event(member.digest, "testing", member.steps, length=accuracy.length))
 
-        tell()
+        emit(Event(member.digest, "testing", member.steps))
         try:
-            examine(folder, one, evaluator, tell)
+            examine(folder, member, evaluator, report_length)
         except StorageError:
             raise
         except Exception as error:
-            give_up(one, folder, error, emit)
+            record_failure(member, folder, error, emit)
         else:
-            emit(Event(one.digest, "done", one.steps))
+            emit(Event(member.digest, "done", member.steps))
 
 
-def give_up(one: Experiment, folder: RunFolder, error: Exception, emit: Emit) -> None:
-    """Records that a run failed, and why."""
+def record_failure(member: Experiment, folder: RunFolder, error: Exception, emit: Emit) -> None:
+    """Writes the reason of a failure to the run's folder and reports it."""
     folder.fail(describe(error))
-    emit(Event(one.digest, "failed", reason=describe(error)))
+    emit(Event(member.digest, "failed", reason=describe(error)))
 
 
 def describe(error: BaseException) -> str:
-    """Says in one line what went wrong."""
+    """Returns an error as one line of at most about 500 characters."""
     text = " ".join(str(error).split()) or "no message"
     return text[:500] if isinstance(error, UserError) else f"{type(error).__name__}: {text[:500]}"

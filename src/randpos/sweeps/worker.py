@@ -1,7 +1,7 @@
-"""A worker process: takes jobs from its standard input and tells what happens on its output.
+"""A worker process: runs the jobs that arrive on its standard input.
 
-Both ends speak JSON, a line at a time. The process ends when nobody listens any more, so that no
-worker outlives its driver by more than a few steps.
+It ends when its input ends or its driver is gone, so no worker outlives its driver by more than a
+few steps.
 """
 
 import dataclasses
@@ -11,76 +11,67 @@ import resource
 import signal
 import sys
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from randpos.errors import StorageError, UserError
 from randpos.experiment import Experiment
+from randpos.sweeps.estimate import measure_speed
+from randpos.sweeps.process import Message, Send, open_answers
 from randpos.sweeps.work import Event, claim, perform
 from randpos.training.compilation import enable_cache
 
-Tell = Callable[[dict[str, Any]], None]
 
-
-def serve(order: dict[str, Any], tell: Tell) -> None:
-    """Does one job: claims its runs, trains and tests them."""
+def serve(order: Message, send: Send) -> None:
+    """Carries out an order: measures the speed of a run, or claims, trains and tests a job."""
+    if "measure" in order:
+        send({"speed": measure_speed(Experiment.from_dict(order["measure"]))})
+        return
     store = Path(order["store"])
     members = [Experiment.from_dict(data) for data in order["members"]]
 
     def emit(event: Event) -> None:
-        tell({"event": dataclasses.asdict(event)})
+        send({"event": dataclasses.asdict(event)})
 
     try:
-        with claim(members, store, emit) as claims:
-            if claims.mine:
-                perform(claims.mine, store, emit, order["save_every"])
+        with claim(members, store, emit) as claimed:
+            if claimed:
+                perform(claimed, store, emit, order["save_every"])
     except StorageError as error:
-        tell({"refused": str(error)})
-    tell({"end": memory()})
+        send({"refused": str(error)})
+    send({"end": memory()})
 
 
 def memory() -> int:
     """Returns the bytes of memory that this process holds."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-    except OSError:  # another system than Linux: the most that it ever held
+    except OSError:  # not Linux: the peak instead
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def main() -> int:
-    """Works until the input ends or an interrupt comes."""
-    # What anything else prints must not end up between the lines of the answers.
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
+    """Runs jobs until the input ends or a signal asks the process to stop."""
+    send = open_answers()
 
-    def tell(message: dict[str, Any]) -> None:
-        try:
-            answers.write(json.dumps(message) + "\n")
-            answers.flush()
-        except BrokenPipeError as error:
-            # The driver is gone, which is no fault of the run: it is saved, as if interrupted.
-            raise KeyboardInterrupt from error
-
-    def interrupted(*_: object) -> None:
+    def interrupt(*_: object) -> None:
         for kind in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(kind, signal.SIG_IGN)  # once is enough
+            signal.signal(kind, signal.SIG_IGN)  # a second signal must not interrupt the saving
         raise KeyboardInterrupt
 
     for kind in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(kind, interrupted)
+        signal.signal(kind, interrupt)
     core = os.environ.get("RANDPOS_CORE")
     if core and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(core)})
-    warnings.showwarning = lambda message, *_: tell({"warning": str(message)})
+    warnings.showwarning = lambda message, *_: send({"warning": str(message)})
     try:
         enable_cache()
         for line in sys.stdin:
-            serve(json.loads(line), tell)
+            serve(json.loads(line), send)
     except KeyboardInterrupt:
-        os._exit(0)  # whatever is buffered has no reader
+        os._exit(0)  # not sys.exit: flushing to a closed pipe would fail
     except UserError as error:
-        tell({"refused": str(error)})
+        send({"refused": str(error)})
     return 0
 
 
