@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from randpos.catalog import Combination, combinations, get_combination
     from randpos.encodings import ENCODINGS, Encoding, Shape, apply_rope, get_encoding
     from randpos.errors import UserError
-    from randpos.experiment import Evaluation, Experiment, PositionOptions, preset
+    from randpos.experiment import Evaluation, Experiment, Optimizer, PositionOptions, preset
     from randpos.nn.model import Architecture, Encoder, Trace
     from randpos.positions import Ordinal, Positions, Randomized, Scheme, sample_positions
     from randpos.run import Run, train
@@ -30,7 +30,7 @@ _MODULES = {
     "catalog": ("Combination", "combinations", "get_combination"),
     "encodings": ("ENCODINGS", "Encoding", "Shape", "apply_rope", "get_encoding"),
     "errors": ("UserError",),
-    "experiment": ("Evaluation", "Experiment", "PositionOptions", "preset"),
+    "experiment": ("Evaluation", "Experiment", "Optimizer", "PositionOptions", "preset"),
     "nn.model": ("Architecture", "Encoder", "Trace"),
     "positions": ("Ordinal", "Positions", "Randomized", "Scheme", "sample_positions"),
     "run": ("Run", "train"),
@@ -53,6 +53,7 @@ __all__ = [
     "Evaluation",
     "Example",
     "Experiment",
+    "Optimizer",
     "Ordinal",
     "PositionOptions",
     "Positions",

@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import equinox as eqx
 import jax
@@ -46,6 +46,35 @@ class PositionOptions:
         Randomized(self.maximum, True, reading, self.draw)  # which checks them
 
 
+OptimizerName = Literal["adam", "muon"]
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """How gradients become updates; the defaults are the paper's constant rate and Adam."""
+
+    name: OptimizerName = "adam"
+    """`adam`, or `muon` for the matrices of the blocks at twice the rate and Adam for the rest."""
+    warmup: int = 0
+    """Steps over which the rate grows linearly to its value."""
+    final_rate: float = 1.0
+    """The last step's rate as a share of the first's; below 1 it falls along a cosine."""
+    weight_decay: float = 0.0
+    """Decoupled decay of the matrices, times the rate."""
+    average: float = 0.0
+    """Decay of an exponential average of the weights, which is what is tested; 0 is no average."""
+
+    def __post_init__(self) -> None:
+        if self.name not in get_args(OptimizerName):
+            raise unknown("optimizer", self.name, get_args(OptimizerName))
+        if not (type(self.warmup) is int and 0 <= self.warmup < 2**31):
+            raise UserError(f"optimizer.warmup={quoted(self.warmup)} must be 0 or more steps.")
+        for name, last in (("final_rate", 1.0), ("weight_decay", math.inf), ("average", 1.0)):
+            value = getattr(self, name)
+            if not 0 <= value <= last or value == math.inf or (name, value) == ("average", 1.0):
+                raise UserError(f"optimizer.{name}={value} is out of range; see its help.")
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """At which lengths, and on how many examples, a trained model is tested."""
@@ -56,19 +85,33 @@ class Evaluation:
     """Examples per length."""
     seed: int = 0
     """Seed of the test batches."""
+    every: int = 0
+    """Test on the way every so many steps, a multiple of 100; 0 never."""
+    every_batch: int = 64
+    """Examples per length of a test on the way, at N and at six lengths beyond it."""
     draws: int = 0
     """Draws of positions per length, which share its examples. 0: one at stride 1, as in the paper;
     where lengths are skipped, one per 32 examples."""
 
     def __post_init__(self) -> None:
-        for name in ("stride", "batch"):
+        for name in ("stride", "batch", "every_batch"):
             check_count(f"evaluation.{name}", getattr(self, name))
+        if not (type(self.every) is int and self.every >= 0 and self.every % 100 == 0):
+            raise UserError(
+                f"evaluation.every={quoted(self.every)} must be a multiple of 100 steps, or 0."
+            )
         check_seed("evaluation.seed", self.seed)
         if not 0 <= self.draws <= self.batch:
             raise UserError(
                 f"evaluation.draws={quoted(self.draws)} must lie between 0 and "
                 f"evaluation.batch={self.batch}: every draw needs an example."
             )
+
+    @property
+    def on_the_way(self) -> "Evaluation":
+        """How a test on the way tests each of its lengths."""
+        draws = max(1, self.every_batch // 32)
+        return Evaluation(batch=self.every_batch, seed=self.seed, draws=draws)
 
     @property
     def draw_count(self) -> int:
@@ -99,6 +142,7 @@ class Experiment:
     positions: PositionOptions = field(default_factory=PositionOptions)
     model: Architecture = field(default_factory=Architecture)
     lengths: Schedule = field(default_factory=Schedule)
+    optimizer: Optimizer = field(default_factory=Optimizer)
     evaluation: Evaluation = field(default_factory=Evaluation)
 
     def __post_init__(self) -> None:
@@ -229,7 +273,13 @@ class Experiment:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-LATER: dict[str, Any] = {}
+LATER: dict[str, Any] = {
+    "optimizer.name": "adam",
+    "optimizer.warmup": 0,
+    "optimizer.final_rate": 1.0,
+    "optimizer.weight_decay": 0.0,
+    "optimizer.average": 0.0,
+}
 """Settings added after version 0.1, by dotted name, with the default that they had then.
 
 Add every new setting here. Never change an entry: it would rename existing runs.

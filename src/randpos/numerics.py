@@ -8,15 +8,15 @@ import zlib
 from typing import Literal
 
 import jax
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Integer, Key
 
 VERSION = 2
 """1: randpos 0.1. 2: separate random streams; several draws of positions per tested length."""
 
-Use = Literal["parameters", "training", "lengths", "tests", "tests along the way", "inspection"]
+Use = Literal["parameters", "training", "lengths", "tests"]
 
 
-def random_stream(use: Use, seed: int | Int[Array, ""]) -> Key[Array, ""]:
+def random_stream(use: Use, seed: int | Integer[Array, ""]) -> Key[Array, ""]:
     """Returns the root key of one use of a seed.
 
     Uses never share a key: without the tag, the test batch of length 1 and the training batches

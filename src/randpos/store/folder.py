@@ -161,6 +161,8 @@ class RunFolder:
 
     def rewind(self, name: str, step: int) -> None:
         """Drops the lines of steps after `step`; a resumed run writes them again."""
+        if not (self.path / name).exists():
+            return
         kept = [row for row in self.lines(name) if row["step"] <= step]
         write_atomic(self.path / name, "".join(json.dumps(r) + "\n" for r in kept).encode())
 

@@ -19,6 +19,7 @@ from randpos.store import checkpoints
 from randpos.store.files import write_atomic
 from randpos.store.folder import RunFolder
 from randpos.store.result import CurvePoint, Ending, Result
+from randpos.training.on_the_way import TestsOnTheWay
 from randpos.training.step import STRIDE, Engine, Member, State, member
 from randpos.training.tracking import TRACKERS, Tracker
 from randpos.training.tracking import Name as TrackerName
@@ -42,6 +43,8 @@ class Progress(NamedTuple):
     accuracy: float
     seconds: float
     """Training time of this member so far, interruptions not counted."""
+    score: float | None = None
+    """The score of the last test on the way, if there was one."""
 
 
 @dataclass
@@ -57,6 +60,8 @@ class Trainee:
     writer: checkpoints.Writer
     trackers: list[Tracker]
     saved: float = field(default_factory=time.monotonic)
+    score: float | None = None
+    """The score of the last test on the way."""
     result: Result | None = None
     """How it ended, once it has."""
 
@@ -93,6 +98,7 @@ def start_member(
     at = found or checkpoints.Checkpoint(0, engine.start(member(experiment)))
     folder.rewind("metrics.jsonl", at.step)
     folder.rewind("timing.jsonl", at.step)
+    folder.rewind("tests.jsonl", at.step)
     times = folder.lines("timing.jsonl")
     writer = checkpoints.Writer(folder.checkpoints)
     stack.callback(writer.close)
@@ -125,6 +131,7 @@ def advance_all(
     """
     strategy = strategy or default_strategy()
     active = list(trainees)
+    tests = TestsOnTheWay(trainees[0].experiment) if trainees else None
     try:
         while active:
             first = min(one.at.step for one in active)
@@ -133,7 +140,10 @@ def advance_all(
             for group in [behind] if strategy == "vmap" else [[one] for one in behind]:
                 states, found = take_steps(engine, group, first, last, report)
                 for one, state, metrics in zip(group, states, found, strict=True):
-                    record(one, checkpoints.Checkpoint(last, state), metrics)
+                    now = checkpoints.Checkpoint(last, state)
+                    if tests is not None and tests.due(last):
+                        one.score = tests.run(state, last, one.folder)
+                    record(one, now, metrics)
                     if one.result is None and time.monotonic() - one.saved > save_every:
                         one.writer.save(*one.at)
                         one.saved = time.monotonic()
@@ -180,7 +190,8 @@ def take_steps(
             if report is not None:
                 loss, accuracy = np.mean(found[-1][:, i], axis=-1)
                 place = (one.number, one.experiment, end)
-                report(Progress(*place, float(loss), float(accuracy), one.seconds))
+                means = (float(loss), float(accuracy))
+                report(Progress(*place, *means, one.seconds, one.score))
     each = range(len(group))
     apart = [states] if alone else [jax.tree.map(lambda x, i=i: x[i], states) for i in each]
     return apart, np.moveaxis(np.concatenate(found, axis=-1), 1, 0)
@@ -206,7 +217,7 @@ def record(
     for tracker in one.trackers:
         tracker.log(now.step, row)
     if now.step == one.experiment.steps:
-        arrays = checkpoints.named_arrays(now.arrays.parameters)
+        arrays = checkpoints.named_arrays(now.arrays.model)
         write_atomic(one.folder.parameters, safetensors.numpy.save(arrays))
         end(one, "complete", now.step)
     one.at = now

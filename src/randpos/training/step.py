@@ -23,6 +23,7 @@ from randpos.positions import Positions, cut_positions
 from randpos.tasks.base import Batch
 from randpos.training.batch import assemble, total_length
 from randpos.training.lengths import buckets
+from randpos.training.optimizer import make_optimizer, rate_factor, update_average
 
 BUCKETS = 5
 STRIDE = 20
@@ -34,6 +35,13 @@ class State(NamedTuple):
 
     parameters: PyTree[Float[Array, "..."]]
     optimizer: optax.OptState
+    average: PyTree[Float[Array, "..."]] | None = None
+    """The average of the parameters over steps, if there is one."""
+
+    @property
+    def model(self) -> PyTree[Float[Array, "..."]]:
+        """The parameters that are tested and kept."""
+        return self.parameters if self.average is None else self.average
 
 
 class Member(NamedTuple):
@@ -72,7 +80,7 @@ def member(experiment: Experiment) -> Member:
 def make_engine(experiment: Experiment) -> Engine:
     """Builds the programs of an experiment; nothing is compiled before it is called."""
     _, static = experiment.skeleton()
-    optimizer = optax.chain(optax.clip_by_global_norm(experiment.clip), optax.scale_by_adam())
+    optimizer, options = make_optimizer(experiment), experiment.optimizer
     schedule = experiment.lengths
     sizes = buckets(schedule.maximum, 1 if schedule.name == "fixed" else BUCKETS)
     branches = [partial(gradients, experiment, static, size) for size in sizes]
@@ -80,7 +88,8 @@ def make_engine(experiment: Experiment) -> Engine:
     def start(one: Member) -> State:
         model = experiment.build(random_stream("parameters", one.seed))
         parameters = eqx.filter(model, eqx.is_array)
-        return State(parameters, optimizer.init(parameters))
+        average = parameters if options.average else None
+        return State(parameters, optimizer.init(parameters), average)
 
     def step(number: Int[Array, ""], state: State, one: Member):
         key = jax.random.fold_in(random_stream("training", one.seed), number)
@@ -88,9 +97,13 @@ def make_engine(experiment: Experiment) -> Engine:
         bucket = jnp.searchsorted(jnp.asarray(sizes), length)
         work = draw_work(experiment, key, length)
         grads, loss, accuracy = jax.lax.switch(bucket, branches, state.parameters, work, length)
-        updates, slots = optimizer.update(grads, state.optimizer)
-        updates = jax.tree.map(lambda u: -one.learning_rate * u, updates)
-        return State(optax.apply_updates(state.parameters, updates), slots), loss, accuracy
+        updates, slots = optimizer.update(grads, state.optimizer, state.parameters)
+        rate = one.learning_rate * rate_factor(options, experiment.steps, number)
+        updates = jax.tree.map(lambda u: -rate * u, updates)
+        parameters, average = optax.apply_updates(state.parameters, updates), state.average
+        if average is not None:
+            average = update_average(average, parameters, options.average, number)
+        return State(parameters, slots, average), loss, accuracy
 
     def advance(state: State, one: Member, first: Int[Array, ""], last: Int[Array, ""]):
         def body(number, carry):
@@ -106,8 +119,8 @@ def make_engine(experiment: Experiment) -> Engine:
         return jax.lax.fori_loop(first, last, body, (state, empty))
 
     together = jax.vmap(advance, in_axes=(0, 0, None, None))
-    options = compiler_options()
-    return Engine(*(jax.jit(f, compiler_options=options) for f in (start, advance, together)))
+    programs = (start, advance, together)
+    return Engine(*(jax.jit(f, compiler_options=compiler_options()) for f in programs))
 
 
 class Work(NamedTuple):

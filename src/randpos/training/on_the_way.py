@@ -1,0 +1,59 @@
+"""Tests along the way: generalization over training time.
+
+They read the state of training and change nothing: the bits of a run are the same with and without.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from randpos.experiment import Experiment
+from randpos.store.folder import RunFolder
+from randpos.training.evaluation import Evaluator, score
+from randpos.training.step import State
+
+POINTS = 6
+"""Lengths beyond N at which a run is tested."""
+
+
+def lengths_on_the_way(experiment: Experiment) -> list[int]:
+    """Returns N, N + 1 and evenly spaced lengths up to M.
+
+    >>> lengths_on_the_way(Experiment(test_length=200))
+    [40, 41, 73, 105, 136, 168, 200]
+    """
+    seen, last = experiment.lengths.maximum, experiment.test_length
+    beyond = np.linspace(seen + 1, last, POINTS).round().astype(int)
+    return sorted({seen, *(int(n) for n in beyond if n <= last)})
+
+
+class TestsOnTheWay:
+    """Tests the members of one experiment every `evaluation.every` steps.
+
+    Args:
+        experiment: What is trained; members differ in seed and learning rate only.
+    """
+
+    __test__ = False  # not a class of tests, whatever pytest thinks of its name
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.every = experiment.evaluation.every
+        self.lengths = lengths_on_the_way(experiment)
+        self.seen = experiment.lengths.maximum
+        tested = dataclasses.replace(experiment, evaluation=experiment.evaluation.on_the_way)
+        self.evaluator = Evaluator(tested)
+
+    def due(self, step: int) -> bool:
+        """Returns whether members are tested after this step."""
+        return bool(self.every) and step % self.every == 0
+
+    def run(self, state: State, step: int, folder: RunFolder) -> float | None:
+        """Tests a member, appends a line per length to tests.jsonl, and returns the score.
+
+        Called before the step is recorded: on interrupt, resuming drops the lines.
+        """
+        found = list(self.evaluator.test(state.model, self.lengths))
+        for accuracy in found:
+            row = {name: value for name, value in accuracy._asdict().items() if value is not None}
+            folder.append("tests.jsonl", {"step": step, **row})
+        return score(found, self.seen)
