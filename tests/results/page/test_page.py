@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from randpos.results import make_table, score_runs, write_page
+from randpos.results.inlining import embedded
 from randpos.results.page.curves import learning_curve, over_length
-from randpos.results.page.write import embedded, make_page
+from randpos.results.page.write import make_page
 from randpos.training.evaluation import Accuracy, score
 from tests.results.stores import many_records, records, run, scored
 

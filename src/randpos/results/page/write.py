@@ -1,16 +1,15 @@
 """The report page: one HTML file that holds everything it shows, and asks no network for more."""
 
 import base64
-import hashlib
 import html
 import json
 import zlib
 from collections.abc import Mapping
-from importlib.resources import files
+from functools import partial
 from pathlib import Path
 from string import Template
-from typing import Any
 
+from randpos.results.inlining import compact_json, embedded, policy, template
 from randpos.results.page.charts import library, specs
 from randpos.results.page.contents import run_details, summary
 from randpos.results.scores import score_runs
@@ -31,6 +30,9 @@ SCRIPTS = (
 )
 
 
+_template = partial(template, "randpos.results.page")
+
+
 def write_page(records: StoreTables, out: Path, figures: Mapping[str, bytes] | None = None) -> None:
     """Writes the page.
 
@@ -49,9 +51,11 @@ def make_page(
     scored = score_runs(records)
     style = "\n".join(_template(name) for name in STYLES)
     script = "\n".join(_template(name) for name in SCRIPTS)
-    packed = zlib.compress(_json(run_details(records, scored)).encode(), 9)
+    packed = zlib.compress(compact_json(run_details(records, scored)).encode(), 9)
     return Template(_template("page.html")).substitute(
-        policy=_policy([style], [library(), script], live=bool(version)),
+        policy=policy(
+            [style], [library(), script], f"connect-src '{'self' if version else 'none'}'"
+        ),
         version=html.escape(version),
         style=style,
         summary=embedded(summary(records, scored)),
@@ -61,45 +65,6 @@ def make_page(
         library=library(),
         script=script,
     )
-
-
-def embedded(data: Any) -> str:
-    r"""Writes data as JSON that no HTML parser takes for a tag, nor JavaScript for a line's end.
-
-    >>> embedded({"name": "</script>"})
-    '{"name":"\\u003c/script\\u003e"}'
-    """
-    text = _json(data)
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
-
-
-def _json(data: Any) -> str:
-    return json.dumps(data, separators=(",", ":"), allow_nan=False)
-
-
-def _template(name: str) -> str:
-    return (files("randpos.results.page") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _policy(styles: list[str], scripts: list[str], live: bool) -> str:
-    """Allows exactly the style and scripts of this page, and pictures that are part of it."""
-
-    def hashes(texts: list[str]) -> str:
-        every = (base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in texts)
-        return " ".join(f"'sha256-{one.decode()}'" for one in every)
-
-    rules = [
-        "default-src 'none'",
-        f"script-src {hashes(scripts)}",
-        f"style-src {hashes(styles)}",
-        "img-src data:",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "connect-src 'self'" if live else "connect-src 'none'",
-    ]
-    return "; ".join(rules)
 
 
 def _figures(figures: Mapping[str, bytes]) -> str:

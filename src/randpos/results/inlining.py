@@ -1,0 +1,55 @@
+"""HTML files that hold everything they show: templates, embedded data and a content policy."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+
+def template(package: str, name: str) -> str:
+    """Returns the text of a file in the folder `templates` of a package."""
+    return (files(package) / "templates" / name).read_text(encoding="utf-8")
+
+
+def compact_json(data: Any) -> str:
+    """Writes data as JSON without spaces; NaN raises `ValueError`."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False)
+
+
+def embedded(data: Any) -> str:
+    r"""Writes data as JSON that no HTML parser takes for a tag, nor JavaScript for a line's end.
+
+    >>> embedded({"name": "</script>"})
+    '{"name":"\\u003c/script\\u003e"}'
+    """
+    text = compact_json(data)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def policy(styles: Sequence[str], scripts: Sequence[str], *extra: str) -> str:
+    """Returns a content policy that allows exactly these inline styles and scripts.
+
+    Args:
+        styles: The text of every `<style>` of the page.
+        scripts: The text of every `<script>` that runs.
+        extra: More rules; without any, pictures must be data and the network is forbidden.
+    """
+
+    def hashes(texts: Sequence[str]) -> str:
+        every = (base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in texts)
+        return " ".join(f"'sha256-{one.decode()}'" for one in every)
+
+    rules = [
+        "default-src 'none'",
+        f"script-src {hashes(scripts)}",
+        f"style-src {hashes(styles)}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        *(extra or ["connect-src 'none'"]),
+    ]
+    return "; ".join(rules)
