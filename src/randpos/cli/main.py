@@ -15,6 +15,7 @@ import tyro
 from randpos import __version__
 from randpos.cli.benchmarking import ExportTasks, HarnessTasks
 from randpos.cli.listing import Encodings, Export, Tasks
+from randpos.cli.playground import Playground
 from randpos.cli.reporting import Figures, Report, Reproduce, Tables
 from randpos.cli.runs import Runs
 from randpos.cli.sweeping import Sweep
@@ -31,6 +32,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "report": Report,
     "table": Tables,
     "figure": Figures,
+    "playground": Playground,
     "runs": Runs,
     "tasks": Tasks,
     "tasks export": ExportTasks,

@@ -1,0 +1,119 @@
+"""Trained models as data for a browser: what they are, and their weights in half precision."""
+
+import base64
+import zlib
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from randpos.encodings.alibi import slopes
+from randpos.errors import UserError
+from randpos.experiment import Experiment, flat
+from randpos.export import describe, torch_arrays
+from randpos.nn.model import Encoder
+from randpos.positions import Randomized
+from randpos.results.tables.labels import encoding_label
+from randpos.run import Run
+from randpos.store.folder import RunFolder
+from randpos.tasks import TASKS
+from randpos.training.batch import total_length
+
+ENCODINGS = ("none", "sincos", "relative", "alibi", "rope", "learned")
+"""The encodings that the forward pass of the page computes."""
+READINGS = ("positions", "distances")
+UNDERSTOOD = {
+    *("task", "encoding", "steps", "batch", "learning_rate", "clip", "seed", "test_length"),
+    *("positions.maximum", "positions.reading", "positions.draw"),
+    *("model.layers", "model.heads", "model.dim", "model.hidden", "model.dropout", "model.causal"),
+}
+"""Settings that the page respects, or that only training depends on."""
+TRAINING = ("lengths.", "evaluation.")
+"""Groups of settings that a trained model does not depend on."""
+Precision = Literal["float16", "float32"]
+
+
+class Player(NamedTuple):
+    """A trained model of the playground."""
+
+    run: str
+    """The name of the run."""
+    experiment: Experiment
+    model: Encoder
+
+    @classmethod
+    def load(cls, folder: RunFolder) -> "Player":
+        """Reads a trained run; one that the playground cannot run raises `UserError`."""
+        run = Run((folder,))
+        check_supported(folder.path.name, run.experiment())
+        return cls(folder.path.name, run.experiment(), run.model())
+
+
+def check_supported(run: str, experiment: Experiment) -> None:
+    """Raises `UserError` if the page cannot run a model of this experiment."""
+    combination, scheme = experiment.combination, experiment.scheme
+    name = f"run {run} cannot be in the playground: "
+    if experiment.task not in TASKS:
+        raise UserError(
+            f"{name}the page has no answers for task={experiment.task!r}; leave it out."
+        )
+    if combination.encoding.name not in ENCODINGS or combination.prefix == "unsorted":
+        raise UserError(
+            f"{name}encoding={combination.name!r} is none of {', '.join(ENCODINGS)} and their "
+            "randomized forms; leave it out."
+        )
+    if isinstance(scheme, Randomized) and scheme.reading not in READINGS:
+        raise UserError(
+            f"{name}reading={scheme.reading!r} is none of {', '.join(READINGS)}; leave it out."
+        )
+    if isinstance(scheme, Randomized) and scheme.per != "per_batch":
+        raise UserError(f"{name}draw={scheme.per!r} is not per_batch; leave it out.")
+    usual = flat(Experiment().to_dict())
+    for field, value in flat(experiment.to_dict()).items():
+        ignored = field in UNDERSTOOD or field.startswith(TRAINING)
+        if not ignored and value != usual.get(field):
+            raise UserError(f"{name}the page does not know {field}={value!r}; leave it out.")
+
+
+def facts(player: Player) -> dict[str, Any]:
+    """Returns all that the page knows of a model but its weights."""
+    experiment, about = player.experiment, describe(player.model)
+    scheme = experiment.scheme
+    randomized = isinstance(scheme, Randomized)
+    learned = experiment.combination.encoding.name == "learned"
+    return {
+        "run": player.run,
+        "task": experiment.task,
+        "name": experiment.combination.name,
+        "label": encoding_label(experiment.combination.name),
+        "encoding": about["encoding"],
+        "architecture": about["architecture"],
+        "slopes": slopes(experiment.model.heads).tolist(),
+        "randomized": randomized,
+        "reading": scheme.reading if randomized else "positions",
+        "maximum": scheme.maximum if randomized else None,
+        # The longest sequence that the model has positions for.
+        "limit": scheme.maximum if randomized else about["positions"] if learned else None,
+        "training_length": experiment.lengths.maximum,
+        "training_total": int(total_length(experiment.problem, experiment.lengths.maximum)),
+        "seed": experiment.seed,
+        "steps": experiment.steps,
+        "batch": experiment.batch,
+        "arrays": [[name, x.size] for name, x in torch_arrays(player.model).items()],
+    }
+
+
+def packed_weights(player: Player, precision: Precision) -> str:
+    """Returns all weights in the order of `facts`, compressed, as base64.
+
+    First come the low bytes of all numbers and last the high ones, which repeat and so compress.
+    """
+    weights = np.concatenate([x.ravel() for x in torch_arrays(player.model).values()])
+    with np.errstate(over="ignore"):
+        numbers = weights.astype(np.dtype(precision).newbyteorder("<"))
+    if not np.isfinite(numbers).all():
+        raise UserError(
+            f"run {player.run} cannot be in the playground: some weights are not finite as "
+            f"{precision}; leave it out."
+        )
+    planes = numbers.view(np.uint8).reshape(numbers.size, -1).T
+    return base64.b64encode(zlib.compress(planes.tobytes(), 9)).decode()

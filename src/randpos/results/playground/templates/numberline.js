@@ -1,0 +1,72 @@
+// A number line with the positions of this sequence; those that training has met are shaded.
+
+function makeNumberLine() {
+  const place = make("div", { class: "numberline", role: "img" });
+  const words = make("p", { class: "note" });
+  let shown = null;
+  let width = 0;
+  let pointed = null;
+  watchWidth(place, (now) => {
+    width = now;
+    paint();
+  });
+
+  function paint() {
+    if (!shown || !width) return;
+    const { values, met, last } = shown;
+    const x = (value) => 6 + ((value - 1) / Math.max(last - 1, 1)) * (width - 12);
+    const ticks = (chosen, kind) =>
+      draw("path", { class: kind, d: chosen.map((value) => `M${x(value).toFixed(1)} 8V34`).join("") });
+    const edge = (value, anchor) => label(x(value), 54, number(value), { "text-anchor": anchor });
+    const marked = values[pointed];
+    const numbers = [edge(1, "start"), edge(last, "end")];
+    if (met > last / 12 && met < last * 0.88) numbers.push(edge(met, "middle"));
+    const svg = draw(
+      "svg",
+      { width, height: 60, "aria-hidden": "true" },
+      draw("rect", { class: "met", x: 0, y: 4, width: Math.min(x(met) + 6, width), height: 34, rx: 4 }),
+      draw("line", { class: "axis", x1: 0, x2: width, y1: 38, y2: 38 }),
+      ticks(values.filter((value) => value <= met), "tick"),
+      ticks(values.filter((value) => value > met), "tick unmet"),
+      ...numbers,
+    );
+    if (marked !== undefined) {
+      svg.append(draw("path", { class: "tick pointed", d: `M${x(marked)} 2V42` }));
+      const anchor = x(marked) < 40 ? "start" : x(marked) > width - 40 ? "end" : "middle";
+      svg.append(label(x(marked), 54, number(marked), { class: "pointed", "text-anchor": anchor }));
+      numbers.forEach((node) => Math.abs(node.getAttribute("x") - x(marked)) < 60 && node.remove());
+    }
+    place.replaceChildren(svg);
+  }
+
+  // `longest` is the largest number of tokens that the slider allows.
+  function show(model, positions, time, longest) {
+    pointed = null;
+    const bare = model.encoding === "none";
+    place.hidden = bare;
+    if (bare) {
+      words.replaceChildren("This model has no positions: it cannot tell the order of its tokens.");
+      return;
+    }
+    const distances = positions.distances?.slice(1);
+    const values = distances ?? positions.positions;
+    const met = model.randomized ? model.maximum - (distances ? 1 : 0) : model.training_total;
+    shown = { values, met, last: model.randomized ? met : Math.max(longest, met) };
+    const what = distances ? "distances between tokens" : "positions";
+    const unmet = values.filter((value) => value > met).length;
+    const text = unmet
+      ? make("span", { class: "bad" }, `${number(unmet)} of ${number(time)} tokens stand at positions that training never met.`)
+      : `All ${number(values.length)} ${what} were met in training.`;
+    words.replaceChildren(text);
+    place.setAttribute("aria-label", `Number line from 1 to ${shown.last} with ${values.length} ${what}, ${unmet} of them never met in training`);
+    paint();
+  }
+
+  // With random distances a token has no position of its own to point at.
+  function point(token) {
+    pointed = shown && shown.values.length > token ? token : null;
+    paint();
+  }
+
+  return { nodes: [place, words], show, point };
+}
