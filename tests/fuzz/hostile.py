@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from randpos.store.accuracies import SCHEMA, WAY, accuracies_path
 from randpos.store.checkpoints import named_arrays, save
-from randpos.store.tables import PACKED, RUNS, _experiment, pack, read_store
+from randpos.store.rows import RUNS, stored_experiment
+from randpos.store.tables import pack, read_store
 from tests.experiments import random_model, tiny
 from tests.fuzz import inputs
 from tests.fuzz.inputs import NASTY, Damage, altered, damages, json_bytes
@@ -25,6 +26,7 @@ VICTIM = tiny(seed=0)
 DIGEST = VICTIM.digest
 EVALUATION = f"evaluation/{accuracies_path(Path(), VICTIM).name}"
 JSON = ("config.json", "result.json", "environment.json", "failure.json")
+PACKED = ("runs.parquet", "accuracies.parquet")
 FILES = (*JSON, "model.safetensors", EVALUATION, "metrics.jsonl")
 
 
@@ -126,7 +128,7 @@ def told_so(settings: Any) -> Harm:
         content = {"format": 1, "digest": DIGEST, "experiment": settings}
         (store / DIGEST / "config.json").write_bytes(json_bytes(content))
         try:
-            name = _experiment(settings).digest
+            name = stored_experiment(settings).digest
         except (ValueError, RecursionError):
             return
         if not (store / name).exists():
@@ -182,15 +184,17 @@ def tables() -> st.SearchStrategy[bytes]:
     lengths = st.sampled_from([0, -1, 1, 3, 6, 7, 2**31 - 1, -(2**31)])
     shares = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from([0.5, -1e308, 1e308])
 
+    counts = st.sampled_from([16, 0, -5])
+    ways = st.tuples(counts, st.just(0), counts)
+
     @st.composite
     def right(draw: st.DrawFn) -> bytes:
         size = draw(many)
         rows = [
-            (draw(lengths), draw(shares), draw(shares), draw(st.sampled_from([16, 0, -5])), 0)
-            for _ in range(size)
+            (draw(lengths), *(draw(shares) for _ in range(3)), *draw(ways)) for _ in range(size)
         ]
         nulls = draw(st.booleans())
-        rows += [(None,) * 5] if nulls else []
+        rows += [(None,) * len(SCHEMA | WAY)] if nulls else []
         buffer = io.BytesIO()
         pl.DataFrame(rows, schema=SCHEMA | WAY, orient="row").write_parquet(buffer)
         return buffer.getvalue()

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from randpos import Accuracy
 from randpos.results.page import charts
-from randpos.store.tables import PACKED, read_store
+from randpos.store.tables import read_store
 from randpos.sweeps.estimate import Speed
 from tests.fuzz.commands import told
 from tests.fuzz.hostile import (
     DIGEST,
+    PACKED,
     PATHS,
     forged,
     forgeries,
@@ -190,7 +191,7 @@ def test_pruning_removes_nothing_that_a_pack_only_names(origin, name):
     with nothing_outside():
         code, out, err = told([*PRUNE, "--store", str(store)])
     assert (code, out) == (0, "")
-    assert err == f"randpos: left out: 1 rows of {store / PACKED[0]} that are no runs.\n"
+    assert err == f"randpos: left out: 1 rows of {store / PACKED[0]} that are not runs.\n"
     assert sorted(path.name for path in store.iterdir()) == sorted(PACKED)
 
 
@@ -200,10 +201,7 @@ def test_pruning_removes_nothing_that_a_pack_only_names(origin, name):
         *(("config", text) for text in ("{}", "[", "[]", "null", None)),
         *(("environment", text) for text in ("[]", "{", None)),
         *(("curve", text) for text in ("{}", "[[1]]", "[[1, --, 2]]", None)),
-        *(("encoding", text) for text in ("rotary", None)),
         ("status", "splendid"),
-        ("test_length", 2**62),
-        ("steps", 0),
         ("seconds", float("nan")),
         ("run", DIGEST),  # of all
     ],
@@ -217,6 +215,18 @@ def test_a_forged_run_is_left_out_and_the_others_are_read(origin, column, value)
     assert len(warned) == 1
     assert len(found.runs) == 5 - left
     assert set(found.accuracies["run"]) <= set(found.runs["run"])
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("encoding", "rotary"), ("encoding", None), ("test_length", 2**62), ("steps", 0), ("seed", 7)],
+)
+def test_a_forged_setting_has_no_effect(origin, column, value):
+    """The configuration decides all settings, and its digest must be the name of the run."""
+    store = fresh(origin, "packed")
+    before = read_store(store)
+    forged(column, value, every=True)(store)
+    assert read_store(store).runs.equals(before.runs)
 
 
 WRITING = [

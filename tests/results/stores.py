@@ -10,10 +10,12 @@ import numpy as np
 import polars as pl
 
 from randpos.catalog import PAPER_ROWS
+from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.paper import published
 from randpos.results import make_table
 from randpos.results.tables.table import Table
+from randpos.store.rows import stored_experiment
 from randpos.store.tables import ACCURACIES, RUNS, StoreTables, pack
 from randpos.tasks import TASKS
 
@@ -24,7 +26,7 @@ ENVIRONMENT = {"python": "3.11.2", "device": "cpu", "packages": {"jax": "0.10.0"
 def run(task: str, encoding: str, seed: int = 0, rate: float = 3e-4, **more: Any) -> dict[str, Any]:
     """A row of the table of runs: complete, with the paper's settings unless told otherwise."""
     changed = {"task": task, "encoding": encoding, "seed": seed, "learning_rate": rate}
-    config = USUAL | changed | more.pop("config", {})
+    own = more.pop("config", {})
     row: dict[str, Any] = changed | {
         "steps": 1000,
         "batch": 128,
@@ -36,13 +38,20 @@ def run(task: str, encoding: str, seed: int = 0, rate: float = 3e-4, **more: Any
         "status": "complete",
         "seconds": 3600.0,
         "reason": None,
-        "config": json.dumps(config),
         "environment": json.dumps(ENVIRONMENT),
         "curve": json.dumps([[100, 0.7, 0.5], [1000, 0.2, 0.9]]),
     }
     row |= more
     row.setdefault("step", row["steps"])
-    name = hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()[:16]
+    config = USUAL | {name: row[name] for name in (*changed, "steps", "batch", "test_length")}
+    config["lengths"] = USUAL["lengths"] | {"maximum": row["training_length"]}
+    config["positions"] = {name: row[name] for name in ("maximum", "reading", "draw")}
+    config |= own
+    row["config"] = json.dumps(config)
+    try:
+        name = stored_experiment(config).digest
+    except UserError:  # Hostile names, which a store would not accept.
+        name = hashlib.sha256(row["config"].encode()).hexdigest()[:16]
     return {"run": name} | row
 
 

@@ -1,8 +1,6 @@
-"""A store as two tables: exact, packed or not, and whatever is damaged is left out by name."""
+"""A store as tables: exact, and damaged runs and files are left out with a warning."""
 
-import dataclasses
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -10,46 +8,35 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
-from randpos import Evaluation, UserError
+from randpos import UserError
 from randpos.cli.main import main
-from randpos.store.accuracies import accuracies_path, write_accuracies
+from randpos.store.accuracies import accuracies_path
 from randpos.store.folder import Store
-from randpos.store.tables import PACKED, RUNS, pack, read_store
+from randpos.store.tables import RUNS, read_store
 from tests.experiments import tiny
 from tests.sweeps import synthetic
-from tests.sweeps.synthetic import CURVE, accuracies, write_run
+from tests.sweeps.synthetic import CURVE, accuracies
 
 ALL = list(range(1, 7))
-
-
-@pytest.fixture
-def store(tmp_path) -> Path:
-    """Three complete runs, one tested in two ways, and one of each other state."""
-    for seed in range(3):
-        write_run(tmp_path, tiny(seed=seed))
-    other = dataclasses.replace(tiny(seed=1), evaluation=Evaluation(batch=5, seed=9))
-    write_accuracies(Store(tmp_path).run(other).path, other, accuracies(7, [2, 6]))
-    write_run(tmp_path, tiny(seed=3), "diverged")
-    write_run(tmp_path, tiny(seed=4), "failed", reason="no [bold]luck")
-    write_run(tmp_path, tiny(seed=5), "unfinished")
-    return tmp_path
 
 
 def test_every_run_and_every_accuracy_is_there_exactly(store):
     runs, tested = read_store(store)
     assert list(runs.schema.items()) == list(RUNS.items())
-    told = {row["seed"]: row for row in runs.to_dicts()}
+    found = {row["seed"]: row for row in runs.to_dicts()}
     states = ["complete"] * 3 + ["diverged", "failed", "unfinished"]
-    assert [told[seed]["status"] for seed in range(6)] == states
-    assert [told[seed]["reason"] for seed in range(6)] == [*[None] * 4, "no [bold]luck", None]
-    assert [told[seed]["step"] for seed in range(6)] == [60, 60, 60, 60, None, None]
-    assert json.loads(told[2]["curve"]) == list(map(list, CURVE))
-    assert told[0]["seconds"] == 1.5
+    assert [found[seed]["status"] for seed in range(6)] == states
+    assert [found[seed]["reason"] for seed in range(6)] == [*[None] * 4, "no [bold]luck", None]
+    assert [found[seed]["step"] for seed in range(6)] == [60, 60, 60, 60, None, None]
+    assert json.loads(found[2]["curve"]) == list(map(list, CURVE))
+    assert found[0]["seconds"] == 1.5
     want = [
-        *(({"batch": 16, "seed": 0, "run": tiny(seed=s).digest}, s, ALL) for s in range(3)),
-        ({"batch": 5, "seed": 9, "run": tiny(seed=1).digest}, 7, [2, 6]),
+        *(
+            ({"batch": 16, "seed": 0, "draws": 1, "run": tiny(seed=s).digest}, s, ALL)
+            for s in range(3)
+        ),
+        ({"batch": 5, "seed": 9, "draws": 1, "run": tiny(seed=1).digest}, 7, [2, 6]),
     ]
     rows = [way | a._asdict() for way, seed, lengths in want for a in accuracies(seed, lengths)]
     key = lambda row: (row["run"], row["batch"], row["seed"], row["length"])  # noqa: E731
@@ -68,34 +55,6 @@ def test_a_row_tells_the_experiment_again(store):
     assert (row["steps"], row["batch"], row["learning_rate"]) == (60, 8, 1e-2)
     assert (row["training_length"], row["test_length"], row["maximum"]) == (4, 6, 32)
     assert (row["reading"], row["draw"]) == ("positions", "per_batch")
-
-
-def test_packed_is_the_same_as_unpacked(store, tmp_path_factory):
-    there = tmp_path_factory.mktemp("packed")
-    found = read_store(store)
-    pack(found, there)
-    assert sorted(path.name for path in there.iterdir()) == sorted(PACKED)
-    for one, other in zip(found, read_store(there), strict=True):
-        assert_frame_equal(one, other)
-
-
-def test_a_store_with_both_tells_every_run_once(store):
-    before = read_store(store)
-    pack(before, store)
-    write_run(store, tiny(seed=6))
-    runs, tested = read_store(store)
-    assert runs["seed"].to_list() == list(range(7))
-    assert len(tested) == len(before.accuracies) + len(ALL)
-    assert not tested.select("run", "batch", "seed", "length").is_duplicated().any()
-
-
-def test_a_run_under_way_does_not_hide_what_is_packed(tmp_path):
-    write_run(tmp_path / "old", tiny())
-    before = read_store(tmp_path / "old")
-    pack(before, tmp_path / "new")
-    write_run(tmp_path / "new", tiny(), "unfinished")
-    for one, other in zip(before, read_store(tmp_path / "new"), strict=True):
-        assert_frame_equal(one, other)
 
 
 def test_an_empty_store_has_empty_tables(tmp_path):
@@ -191,36 +150,15 @@ def test_a_parquet_of_other_columns_is_left_out_and_named(store):
 
 
 @pytest.mark.parametrize("share", [1e308, -0.1, float("nan"), float("inf"), None])
-def test_accuracies_that_no_test_can_measure_are_left_out_and_named(store, share):
+def test_impossible_accuracies_are_left_out_and_named(store, share):
     path = accuracies_path(Store(store).run(tiny()).path, tiny())
     table = pl.read_parquet(path)
     wrong = pl.when(pl.col("length") == 3).then(share).otherwise("accuracy").alias("accuracy")
     table.with_columns(wrong).cast(table.schema).write_parquet(path)
-    with pytest.warns(UserWarning, match=f"left out: 1 accuracies .*{tiny().digest}"):
+    with pytest.warns(UserWarning, match=f"left out: 1 impossible rows .*{tiny().digest}"):
         tested = read_store(store).accuracies
     left = tested.filter(run=tiny().digest)["length"].to_list()
     assert left == [n for n in ALL if n != 3]
-
-
-@pytest.mark.filterwarnings("ignore:left out:UserWarning")
-def test_flipped_bits_are_survived(store, tmp_path_factory):
-    """Whatever a flipped bit does to a file: a warning or another number, never a crash."""
-    path = accuracies_path(Store(store).run(tiny()).path, tiny())
-    there = tmp_path_factory.mktemp("packed")
-    pack(read_store(store), there)
-    draw = random.Random(0)
-    for file, folder in ((path, store), *((there / name, there) for name in PACKED)):
-        intact = file.read_bytes()
-        for _ in range(40):
-            content = bytearray(intact)
-            content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
-            file.write_bytes(content)
-            try:
-                read_store(folder)
-            except UserError as error:
-                assert str(file) in str(error)  # noqa: PT017
-        file.write_bytes(intact)
-    read_store(store)
 
 
 def test_looking_at_a_store_imports_nothing_that_it_names(tmp_path, monkeypatch):
@@ -237,32 +175,6 @@ def test_looking_at_a_store_imports_nothing_that_it_names(tmp_path, monkeypatch)
     runs, _ = read_store(tmp_path / "runs")
     assert runs["task"].to_list() == ["hostile:Task"]
     assert "hostile" not in sys.modules
-
-
-@pytest.mark.parametrize("name", PACKED)
-def test_a_damaged_pack_is_refused_and_named(store, tmp_path_factory, name):
-    there = tmp_path_factory.mktemp("packed")
-    pack(read_store(store), there)
-    (there / name).write_bytes((there / name).read_bytes()[:-9])
-    with pytest.raises(UserError, match=f"{name} is damaged"):
-        read_store(there)
-
-
-def test_half_a_pack_is_refused_and_named(store, tmp_path_factory):
-    there = tmp_path_factory.mktemp("packed")
-    pack(read_store(store), there)
-    (there / PACKED[1]).unlink()
-    with pytest.raises(UserError, match=r"accuracies\.parquet cannot be used: No such file"):
-        read_store(there)
-
-
-def test_a_pack_of_a_newer_format_is_refused(store, tmp_path_factory, monkeypatch):
-    there = tmp_path_factory.mktemp("packed")
-    monkeypatch.setattr("randpos.store.tables.FORMAT", 99)
-    pack(read_store(store), there)
-    monkeypatch.undo()
-    with pytest.raises(UserError, match=r"was written in format 99.*install a newer randpos"):
-        read_store(there)
 
 
 # A newer format.

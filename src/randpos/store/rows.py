@@ -1,0 +1,120 @@
+"""The table of runs: one row for the settings, the state and the result of a run."""
+
+import copy
+import json
+from functools import lru_cache
+from typing import Any
+
+import polars as pl
+
+from randpos.errors import UserError
+from randpos.experiment import Experiment
+from randpos.store.files import read_json
+from randpos.store.folder import RunFolder
+
+RUNS = {
+    "run": pl.String,
+    "task": pl.String,
+    "encoding": pl.String,
+    "seed": pl.UInt32,
+    "learning_rate": pl.Float64,
+    "steps": pl.Int64,
+    "batch": pl.Int64,
+    "training_length": pl.Int64,
+    "test_length": pl.Int64,
+    "maximum": pl.Int64,
+    "reading": pl.String,
+    "draw": pl.String,
+    "status": pl.String,
+    "step": pl.Int64,
+    "seconds": pl.Float64,
+    "reason": pl.String,
+    "config": pl.String,
+    "environment": pl.String,
+    "curve": pl.String,
+}
+"""The digest, settings, status (`store.result.Status`) and result of a run; as JSON, the whole
+experiment, the environment and the learning curve (step, loss, accuracy)."""
+
+
+def settings_columns(experiment: Experiment) -> dict[str, Any]:
+    """Returns the columns that an experiment decides."""
+    return {
+        "run": experiment.digest,
+        "task": experiment.task,
+        "encoding": experiment.combination.name,
+        "seed": experiment.seed,
+        "learning_rate": experiment.learning_rate,
+        "steps": experiment.steps,
+        "batch": experiment.batch,
+        "training_length": experiment.lengths.maximum,
+        "test_length": experiment.test_length,
+        "maximum": experiment.positions.maximum,
+        "reading": experiment.reading,
+        "draw": experiment.positions.draw,
+        "config": json.dumps(experiment.to_dict()),
+    }
+
+
+def run_row(folder: RunFolder) -> dict[str, Any]:
+    """Reads a run's row.
+
+    Raises:
+        UserError: A file is damaged, or the folder has not the name of its experiment.
+    """
+    try:
+        settings = settings_columns(stored_experiment(folder.settings()))
+    except UserError as error:
+        if str(folder.path) in str(error):
+            raise
+        raise UserError(f"{folder.path / 'config.json'}: {error}") from error
+    if settings["run"] != folder.path.name:
+        raise UserError(f"{folder.path} does not hold the run that its name says.")
+    result, path = folder.result(), folder.path / "environment.json"
+    environment = read_json(path) if path.is_file() else {}
+    if not isinstance(environment, dict):
+        raise UserError(f"{path} is damaged: it is not an object.")
+    row = {
+        **settings,
+        "status": folder.status(),
+        "step": result and result.step,
+        "seconds": result and result.seconds,
+        "reason": folder.failure(),
+        "environment": json.dumps(environment),
+        "curve": json.dumps(result.curve if result else []),
+    }
+    # Half of a surrogate pair is valid JSON but not valid text.
+    return {k: v.encode(errors="replace").decode() if type(v) is str else v for k, v in row.items()}
+
+
+def stored_experiment(settings: Any) -> Experiment:
+    """Builds the experiment of a stored configuration; checks it as `Experiment.from_dict` does.
+
+    Runs that differ in seed and learning rate share their checks: a store has thousands. A task of
+    the user's own is not imported, because reading a store must not run code that it names.
+    """
+    if not isinstance(settings, dict):
+        return Experiment.from_dict(settings)  # Raises.
+    data = dict(settings)
+    own = {name: data.pop(name) for name in ("seed", "learning_rate") if name in data}
+    if ":" in str(data.get("task")):
+        own["task"] = str(data.pop("task"))
+        data["task"] = "even_pairs"  # Its sequences are the shortest.
+    experiment = copy.copy(_from_text(_text(data)))
+    checked = _from_text(_text({name: value for name, value in own.items() if name != "task"}))
+    for name in own:
+        value = own["task"] if name == "task" else getattr(checked, name)
+        object.__setattr__(experiment, name, value)
+    return experiment
+
+
+def _text(data: dict[str, Any]) -> str:
+    try:
+        return json.dumps(data, sort_keys=True)
+    except RecursionError as error:
+        raise UserError("the configuration is nested too deeply.") from error
+
+
+@lru_cache(maxsize=4096)
+def _from_text(text: str) -> Experiment:
+    return Experiment.from_dict(json.loads(text))
