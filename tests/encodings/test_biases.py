@@ -1,5 +1,7 @@
 """The numbers that ALiBi and T5 take from their papers."""
 
+import math
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -52,3 +54,16 @@ def test_rotation_keeps_lengths():
 
 def test_rope_has_no_parameters():
     assert not [x for x in vars(RoPE(Shape(), key=KEY)).values() if hasattr(x, "dtype")]
+
+
+@pytest.mark.parametrize("heads", [1, 2, 3, 5, 6, 7, 12, 16])
+def test_the_slopes_of_other_numbers_of_heads_are_those_of_the_authors(heads):
+    def published(count: int) -> list[float]:
+        """The recursion of Press et al., in plain Python."""
+        if math.log2(count).is_integer():
+            start = 2 ** (-(2 ** -(math.log2(count) - 3)))
+            return [start * start**i for i in range(count)]
+        below = 2 ** math.floor(math.log2(count))
+        return published(below) + published(2 * below)[0::2][: count - below]
+
+    np.testing.assert_allclose(slopes(heads), published(heads), rtol=1e-12)
