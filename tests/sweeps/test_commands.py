@@ -144,7 +144,53 @@ def test_list_tells_every_run(capsys, store):
     ]
     assert rows[3]["reason"] == "no [bold]luck[/x]\x1b[31m"
     assert rows[0]["run"] == tiny().digest
-    assert [row["seed"] for row in told(capsys, "runs", "--status", "complete")] == [0, 1]
+    # The mean over the lengths 5 and 6 is higher for seed 1: see `accuracies`.
+    listed = told(capsys, "runs", "--status", "complete")
+    assert [row["seed"] for row in listed] == [1, 0]
+    assert [row["score"] for row in listed] == [
+        pytest.approx((2 / 7 + 2 / 8) / 2),
+        pytest.approx((1 / 6 + 1 / 7) / 2),
+    ]
+    assert listed[1]["in_domain"] == pytest.approx((1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 4)
+    assert {rows[s]["score"] for s in (2, 3, 4)} == {None}
+
+
+@pytest.fixture
+def mixed(store):
+    """The store with runs of another task and another encoding."""
+    write_run(store, tiny(task="even_pairs"))
+    write_run(store, tiny(task="even_pairs", encoding="none"))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        (["--task", "even_pairs"], 2),
+        (["--task", "even_pairs", "reverse_string"], 7),
+        (["--encoding", "none"], 1),
+        (["--task", "even_pairs", "--encoding", "randomized-sincos"], 1),
+        (["--task", "reverse_string", "--status", "complete"], 2),
+        (["--task", "even_pairs", "--status", "failed"], 0),
+    ],
+)
+def test_filters_apply_to_list_prune_and_pack(capsys, mixed, filters, count):
+    listed = {row["run"] for row in told(capsys, "runs", "list", *filters)}
+    assert len(listed) == count
+    assert main(["runs", "prune", *filters]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.rpartition("/")[2] for line in lines if line.startswith("would")} == listed
+    assert main(["runs", "pack", "small", *filters]) == 0
+    capsys.readouterr()
+    assert {row["run"] for row in told(capsys, "runs", "--store", "small")} == listed
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [(["--task", "solve_equation"], "solve_equation"), (["--encoding", "rop"], "'rope'")],
+)
+def test_a_filter_that_fits_no_run_is_refused(capsys, mixed, filters, message):
+    assert message in refusal(capsys, "runs", "list", *filters)
 
 
 def test_text_shows_names_as_they_are_and_no_commands_to_the_terminal(capsys, store):
@@ -166,6 +212,9 @@ def test_show_tells_everything_of_one_run(capsys, store):
     out = capsys.readouterr().out
     assert "positions.maximum" in out
     assert "packages.jax" in out
+    # In percent, as `train` prints it.
+    assert re.search(rf"score +│ {100 * (2 / 7 + 2 / 8) / 2:.1f} ", out)
+    assert "● batch 16, seed 0, draws 1" in out
 
 
 @pytest.mark.parametrize(
@@ -176,7 +225,7 @@ def test_show_needs_one_run(capsys, store, name, message):
 
 
 def test_prune_removes_only_when_told_and_only_that_status(capsys, store):
-    assert "needs --status" in refusal(capsys, "runs", "prune", "--yes")
+    assert "needs --status, --task or --encoding" in refusal(capsys, "runs", "prune", "--yes")
     folder = store / tiny(seed=3).digest
     assert main(["runs", "prune", "--status", "failed"]) == 0
     out = capsys.readouterr().out

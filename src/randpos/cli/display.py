@@ -57,7 +57,7 @@ def percent(value: float | None) -> str:
 def plot(
     curves: Mapping[str, Sequence[Accuracy]],
     training_length: int,
-    chance: float,
+    chance: float | None,
     width: int = 64,
     height: int = 11,
 ) -> str:
@@ -71,7 +71,8 @@ def plot(
     def line(accuracy: float) -> int:
         return height - 1 - round(accuracy * (height - 1))
 
-    grid[line(chance)] = ["·"] * width
+    if chance is not None:
+        grid[line(chance)] = ["·"] * width
     if training_length <= longest:
         for row in grid:
             row[column(training_length)] = "│"
@@ -86,7 +87,9 @@ def plot(
         start = min(7 + column(length), len(axis) - len(text))
         axis[start : start + len(text)] = text
     legend = [f"{mark} {name}" for mark, name in zip(MARKS * len(curves), curves, strict=False)]
-    note = f"│ longest training length N={training_length}   · chance {100 * chance:.0f} %"
+    note = f"│ longest training length N={training_length}"
+    if chance is not None:
+        note += f"   · chance {100 * chance:.0f} %"
     return "\n".join([*lines, "".join(axis) + "  length", "       " + "   ".join([*legend, note])])
 
 

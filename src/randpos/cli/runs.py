@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -9,30 +10,38 @@ from typing import Any, Literal
 import polars as pl
 import tyro
 
-from randpos.catalog import combinations
-from randpos.cli.display import Format, show
+from randpos.catalog import combinations, get_combination
+from randpos.cli.display import Format, percent, plot, show
 from randpos.errors import UserError
 from randpos.experiment import flat
+from randpos.results.scores import score_runs
+from randpos.store.accuracies import SCHEMA, WAY
 from randpos.store.files import explained
 from randpos.store.folder import Store
 from randpos.store.lock import BusyError
+from randpos.store.result import Status
 from randpos.store.tables import StoreTables, pack, read_store
 from randpos.sweeps.snapshots import put, take
+from randpos.tasks import TASKS
+from randpos.training.evaluation import Accuracy
 
-LISTED = ["run", "task", "encoding", "seed", "learning_rate", "steps", "status", "step", "reason"]
+LISTED = ["run", "task", "encoding", "seed", "learning_rate", "steps", "status", "step"]
+SCORES = ["score", "in_domain"]
 DRAWN = {"maximum": "L", "reading": "reading", "draw": "draw"}
-"""How positions were drawn: columns of a store, and what they are called in a list."""
+"""How positions were drawn: columns of a store, and their names in a list."""
 REPEATED = {*DRAWN, "training_length"}
-"""What a run's configuration tells as well."""
+"""Columns that a run's configuration has too."""
 
 
 @dataclass(frozen=True)
 class Runs:
-    """List the runs of a store, `show` one, `prune` some, or `pack` their results.
+    """List the runs of a store with scores, `show` one, `prune` some, or `pack` their results.
 
-    `prune` removes the runs of a --status; without --yes it only tells which. `pack` writes the
-    configurations and accuracies of all runs into two small files that are a store themselves; the
-    runs that --keep names are copied whole, for commands that need their parameters.
+    Scores are in percent: the mean accuracy over the lengths N+1..M, and in domain over 1..N. The
+    list has the best run of a task first. `prune` removes the runs of a --status, --task or
+    --encoding; without --yes it only prints them. `pack` writes the configurations and accuracies
+    of all runs into two small files that are a store themselves; the runs that --keep names are
+    copied whole, for commands that need their parameters.
     """
 
     action: tyro.conf.Positional[Literal["list", "show", "prune", "pack"]] = "list"
@@ -41,72 +50,67 @@ class Runs:
     """For show: the beginning of a digest. For pack: the folder to write to."""
     store: Path = Path("runs")
     """The store."""
-    status: Literal["complete", "diverged", "failed", "unfinished"] | None = None
-    """Only runs that stand so."""
+    status: Status | None = None
+    """Only runs with this status."""
+    task: tuple[str, ...] = ()
+    """Only runs of these tasks."""
+    encoding: tuple[str, ...] = ()
+    """Only runs with these encodings."""
     keep: tuple[str, ...] = ()
     """For pack: digests, or their beginnings, of runs to copy whole."""
     yes: bool = False
-    """Remove, instead of telling what would be removed."""
+    """For prune: remove the runs instead of printing them."""
     format: Format = "text"
     """How the result is printed."""
 
     def __call__(self) -> None:
-        """Does it."""
-        records = read_store(self.store, tested=self.action in ("show", "pack"))
-        runs = records.runs
+        """Carries out the action on the runs that the filters select."""
+        tables = read_store(self.store)
+        encodings = [get_combination(name).name for name in self.encoding]
+        tables = tables.only(task=self.task, encoding=encodings)
         if self.status is not None:
-            runs = runs.filter(pl.col("status") == self.status)
+            tables = tables.with_runs(tables.runs.filter(pl.col("status") == self.status))
         if self.action == "list":
-            every = self.format == "json"
-            table = runs.select(*LISTED, *DRAWN) if every else listed(runs)
-            show(table.to_dicts(), self.format, f"{len(runs):,} runs")
+            show_list(tables, self.format)
         elif self.action == "show":
-            self.show(records)
+            self.show(tables)
         elif self.action == "prune":
-            self.prune(runs["run"].to_list())
-        elif not self.name:
-            raise UserError("runs pack needs a folder to write to: randpos runs pack FOLDER.")
+            self.prune(set(tables.runs["run"]))
         else:
-            kept = records.accuracies.filter(pl.col("run").is_in(runs["run"].implode()))
-            whole = [Store(self.store).find(digest) for digest in self.keep]
-            pack(StoreTables(runs, kept), Path(self.name))
-            for folder in whole:
-                put(take(folder.path), Store(Path(self.name)).run_at(folder.path.name).path)
-            print(f"{len(runs):,} runs packed into {self.name}")
+            self.pack(tables)
 
-    def show(self, records: StoreTables) -> None:
-        """Prints everything that is known of one run."""
-        fits = records.runs.filter(pl.col("run").str.starts_with(self.name))
-        if fits.is_empty():
-            Store(self.store).find(self.name).experiment()  # says why it was left out
-        if len(fits) != 1:
-            raise UserError(f"{self.name!r} fits {len(fits)} runs in {self.store}, not one.")
-        row = fits.row(0, named=True)
-        try:
-            parsed: dict[str, Any] = {
-                name: json.loads(row.pop(name)) for name in ("config", "environment", "curve")
-            }
-        except (TypeError, ValueError, RecursionError) as error:
-            raise UserError(f"the packed run {row['run']} is damaged: {error}.") from error
-        tested = records.accuracies.filter(pl.col("run") == row["run"]).drop("run").to_dicts()
+    def show(self, tables: StoreTables) -> None:
+        """Prints settings, environment, scores and accuracies of one run."""
+        found = tables.runs.filter(pl.col("run").str.starts_with(self.name))
+        if found.is_empty():
+            Store(self.store).find(self.name).experiment()  # Says why the run was left out.
+        if len(found) != 1:
+            raise UserError(f"{self.name!r} fits {len(found)} runs in {self.store}, not one.")
+        tables = tables.with_runs(found)
+        row = {**found.row(0, named=True), **score_runs(tables).select(SCORES).row(0, named=True)}
+        parsed: dict[str, Any] = {
+            name: json.loads(row.pop(name)) for name in ("config", "environment", "curve")
+        }
+        accuracies = tables.accuracies.drop("run")
         if self.format == "json":
-            show([{**row, **parsed, "accuracies": tested}], "json")
+            show([{**row, **parsed, "accuracies": accuracies.to_dicts()}], "json")
             return
-        known = {name: value for name, value in row.items() if name not in REPEATED}
-        if known["seconds"] is not None:
-            known["seconds"] = f"{known['seconds']:.1f}"
-        facts = {**known, **flat(parsed["config"]), **flat(parsed["environment"])}
+        facts = {name: value for name, value in row.items() if name not in REPEATED}
+        facts |= {name: percent(row[name]) for name in SCORES}
+        if row["seconds"] is not None:
+            facts["seconds"] = f"{row['seconds']:.1f}"
+        facts |= {**flat(parsed["config"]), **flat(parsed["environment"])}
         show([{"what": k, "value": str(v)} for k, v in facts.items() if v is not None], "text")
-        show(tested, "text", "Accuracy by length")
+        if not accuracies.is_empty():
+            chance = TASKS[row["task"]].chance if row["task"] in TASKS else None
+            print(plot(named_curves(accuracies), row["training_length"], chance))
 
-    def prune(self, names: list[str]) -> None:
-        """Removes runs that nobody works on."""
-        if self.status is None:
-            raise UserError("runs prune needs --status, which says what runs are to be removed.")
-        # What the store itself lists: the others are packed, under names that anybody may write.
-        for folder in list(Store(self.store).runs()):
-            if folder.path.name not in names:
-                continue
+    def prune(self, names: Collection[str]) -> None:
+        """Removes the runs with these names, except those that another process works on."""
+        if not (self.status or self.task or self.encoding):
+            raise UserError("runs prune needs --status, --task or --encoding: the runs to remove.")
+        # Packed runs have no folder of their own.
+        for folder in [run for run in Store(self.store).runs() if run.path.name in names]:
             if self.yes:
                 try:
                     lock = folder.lock()
@@ -122,17 +126,48 @@ class Runs:
         if names and not self.yes:
             print("Nothing was removed; pass --yes to do it.")
 
+    def pack(self, tables: StoreTables) -> None:
+        """Writes the runs as a packed store."""
+        if not self.name:
+            raise UserError("runs pack needs a folder to write to: randpos runs pack FOLDER.")
+        whole = [Store(self.store).find(digest) for digest in self.keep]
+        pack(tables, Path(self.name))
+        for folder in whole:
+            put(take(folder.path), Store(Path(self.name)).run_at(folder.path.name).path)
+        print(f"{len(tables.runs):,} runs packed into {self.name}")
 
-def listed(runs: pl.DataFrame) -> pl.DataFrame:
-    """Returns what a list shows of runs: how positions were drawn only where that tells them apart.
 
-    Ordinal positions are not drawn at all.
-    """
-    ordinal = [name for name, one in combinations().items() if not one.prefix]
+def show_list(tables: StoreTables, form: Format) -> None:
+    """Prints one row per run: the best run of a task first, then those without a score."""
+    runs = tables.runs.join(score_runs(tables).select("run", *SCORES), on="run")
+    runs = runs.sort(
+        *("task", "score", "encoding", "seed", "learning_rate", "run"),
+        descending=[False, True, False, False, False, False],
+        nulls_last=True,
+    )
+    if form == "json":
+        show(runs.select(*LISTED, *SCORES, "reason", *DRAWN).to_dicts(), "json")
+        return
+    ordinal = [name for name, combination in combinations().items() if not combination.prefix]
     drawn = runs.select(
         pl.when(~pl.col("encoding").is_in(ordinal)).then(column).alias(label)
         for column, label in DRAWN.items()
     )
+    # How positions were drawn is shown where it tells runs apart.
     differing = [column for column in drawn.iter_columns() if column.drop_nulls().n_unique() > 1]
-    before, after = LISTED[:3], LISTED[3:]
-    return pl.DataFrame([*runs.select(before), *differing, *runs.select(after)])
+    before, after = LISTED[:3], LISTED[3:-1]
+    reasons = [] if runs["reason"].is_null().all() else ["reason"]
+    columns = [*runs.select(before), *differing, *runs.select(*after, *SCORES, *reasons)]
+    rows = pl.DataFrame(columns).rename({"learning_rate": "rate"}).to_dicts()
+    shown = [{k: percent(v) if k in SCORES else v for k, v in row.items()} for row in rows]
+    show(shown, "text", f"{len(runs):,} runs; score and in domain in %")
+
+
+def named_curves(accuracies: pl.DataFrame) -> dict[str, list[Accuracy]]:
+    """Returns the accuracies by length of every test of a run, named by how it was tested."""
+    return {
+        ", ".join(f"{name} {value}" for name, value in zip(WAY, way, strict=True)): [
+            Accuracy(*row) for row in table.select(*SCHEMA).iter_rows()
+        ]
+        for way, table in accuracies.group_by(*WAY, maintain_order=True)
+    }

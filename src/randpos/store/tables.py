@@ -59,13 +59,8 @@ class StoreTables(NamedTuple):
         return self.with_runs(runs)
 
 
-def read_store(path: Path, tested: bool = True) -> StoreTables:
-    """Reads all runs of a store, packed ones included.
-
-    Args:
-        path: The folder.
-        tested: Read the measurements too, which are most of the data.
-    """
+def read_store(path: Path) -> StoreTables:
+    """Reads all runs of a store, packed ones included."""
     if not path.is_dir():
         raise UserError(f"{path} is not a store of runs: there is no such folder.")
     with explained(path):
@@ -77,17 +72,14 @@ def read_store(path: Path, tested: bool = True) -> StoreTables:
         except UserError as error:
             warnings.warn(f"left out: {error}", stacklevel=2)
     runs = pl.DataFrame(rows, schema=RUNS, orient="row")
-    packed = read_packed(path, SCHEMAS if tested else {})
+    packed = read_packed(path, SCHEMAS)
     # A run that has ended here is newer than the packed one; an unfinished one is not.
     ended = runs.filter(pl.col("status").is_in(get_args(Ending)))["run"]
     kept = packed["runs"].filter(~pl.col("run").is_in(ended.implode()))
-    here = [path / row["run"] for row in rows] if tested else []
+    here = [path / row["run"] for row in rows]
     runs = pl.concat([runs.filter(~pl.col("run").is_in(kept["run"].implode())), kept])
     measured = {
-        name: table.merge(
-            [table.scan(here), packed.get(name, pl.DataFrame(schema=table.schema))], path
-        )
-        for name, table in TABLES.items()
+        name: table.merge([table.scan(here), packed[name]], path) for name, table in TABLES.items()
     }
     order = ["task", "encoding", "seed", "learning_rate", "run"]
     return StoreTables(runs.sort(order), **measured)
