@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-from randpos.results.findings import beside, verdicts
-from randpos.results.tables.make import make_table
+from randpos.paper.artifacts import ARTIFACTS
+from randpos.results import score_runs
+from randpos.results.findings import comparisons, readme_table, verdict_sentence
 from randpos.store.tables import read_store
 
 ROOT = Path(__file__).parent.parent
@@ -13,10 +14,10 @@ BLOCK = re.compile(r"(?<=<!-- found -->\n).*?(?=\n<!-- /found -->)", re.DOTALL)
 
 
 def found() -> str:
-    """Returns how the randomized encodings fared against the plain ones, and their scores."""
-    records = read_store(ROOT / "results")
-    told, _ = verdicts(make_table(records, "comparison"))
-    return f"{beside(make_table(records, 'table-means'), ENCODINGS)}\n\n{told}"
+    """Returns the scores beside the paper's, and the verdicts on randomized against plain."""
+    scored = score_runs(read_store(ROOT / "results"))
+    table = readme_table(ARTIFACTS["table-means"].make_table(scored), ENCODINGS)
+    return f"{table}\n\n{verdict_sentence(comparisons(scored))}"
 
 
 if __name__ == "__main__":

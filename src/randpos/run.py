@@ -38,8 +38,9 @@ from randpos.nn.model import Encoder
 from randpos.store import checkpoints
 from randpos.store.accuracies import read_accuracies, write_accuracies
 from randpos.store.folder import RunFolder, Store
-from randpos.training.evaluation import Accuracy, Evaluator, in_domain, lengths_to_test, score
+from randpos.training.evaluation import Accuracy, Evaluator, lengths_to_test
 from randpos.training.loop import Progress, Strategy, advance_all, start_member
+from randpos.training.score import in_domain, score
 from randpos.training.step import make_engine
 from randpos.training.tracking import Name as TrackerName
 
@@ -106,14 +107,12 @@ class Run:
             evaluation: How it was tested; by default as the experiment says.
         """
         experiment, found = self._tested(member, evaluation)
-        seen, last = experiment.lengths.maximum, experiment.test_length
-        return score(found, seen) if last in {a.length for a in found} else None
+        return score(found, experiment.lengths.maximum, experiment.test_length)
 
     def in_domain(self, member: int = 0, evaluation: Evaluation | None = None) -> float | None:
         """Returns the mean accuracy over the lengths 1..N, if it has been evaluated up to N."""
         experiment, found = self._tested(member, evaluation)
-        seen = experiment.lengths.maximum
-        return in_domain(found, seen) if seen in {a.length for a in found} else None
+        return in_domain(found, experiment.lengths.maximum)
 
     def _tested(
         self, member: int, evaluation: Evaluation | None

@@ -10,8 +10,8 @@ from randpos.catalog import combinations
 from randpos.cli.main import COMMANDS, PRESETS
 from randpos.errors import UserError
 from randpos.experiment import Experiment, flat
+from randpos.paper.artifacts import ARTIFACTS
 from randpos.paper.experiments import Slice
-from randpos.results.tables.make import BUILDERS
 from randpos.sweeps.estimate import Speed
 from randpos.tasks import TASKS
 from tests.fuzz import inputs
@@ -62,7 +62,7 @@ FLAGS = {name: flags_of(command) for name, command in COMMANDS.items()}
 # No path that leads out of the folder: a file that somebody names is theirs to have written.
 RUBBISH = [one for one in inputs.NASTY if "/" not in one]
 words = st.one_of(
-    st.sampled_from([*TASKS, *combinations(), *BUILDERS, *PRESETS, "list", "show", "pack", "all"]),
+    st.sampled_from([*TASKS, *combinations(), *ARTIFACTS, *PRESETS, "list", "show", "pack", "all"]),
     st.sampled_from(["0", "1", "-1", "7", "1e-3", "nan", "inf", "1_0", "0x10", "9" * 5000, "true"]),
     st.sampled_from(["runs", "json", "text", "latex", "nowhere.toml", "local", "ray", "--", "-x"]),
     st.sampled_from(RUBBISH),

@@ -3,7 +3,8 @@
 import pytest
 
 from randpos import TASKS, UserError
-from randpos.paper.experiments import ROWS, Slice, expand, names
+from randpos.paper.artifacts import TABLE_1, experiments
+from randpos.paper.experiments import Slice, expand
 
 
 def settings(name: str, **options) -> set[tuple]:
@@ -15,7 +16,7 @@ def test_table_1_is_every_task_with_every_row_seed_and_rate():
     wanted = {
         (task, encoding, seed, rate)
         for task in TASKS
-        for encoding in ROWS["table1"]
+        for encoding in TABLE_1
         for seed in range(10)
         for rate in (1e-4, 3e-4, 5e-4)
     }
@@ -42,7 +43,7 @@ def test_the_other_experiments_of_the_paper():
 
 def test_all_is_the_union_of_all():
     part = Slice(budget="smoke")
-    union = {e.digest for name in names() for e in expand(name, part)}
+    union = {e.digest for name in experiments() for e in expand(name, part)}
     assert {e.digest for e in expand("all", part)} == union
 
 
@@ -93,6 +94,6 @@ def test_bad_slices_get_a_sentence(bad, message):
         expand("table1", Slice(**bad))
 
 
-def test_unknown_experiments_are_told_apart():
+def test_an_unknown_experiment_gets_a_suggestion():
     with pytest.raises(UserError, match="did you mean 'table1'"):
         expand("tabel1", Slice())

@@ -24,7 +24,7 @@ ENVIRONMENT = {"python": "3.11.2", "device": "cpu", "packages": {"jax": "0.10.0"
 
 
 def run(task: str, encoding: str, seed: int = 0, rate: float = 3e-4, **more: Any) -> dict[str, Any]:
-    """A row of the table of runs: complete, with the paper's settings unless told otherwise."""
+    """A row of the table of runs: complete, and with the paper's settings by default."""
     changed = {"task": task, "encoding": encoding, "seed": seed, "learning_rate": rate}
     own = more.pop("config", {})
     row: dict[str, Any] = changed | {

@@ -7,8 +7,7 @@ from matplotlib.figure import Figure
 
 from randpos.cli import reporting
 from randpos.cli.main import main
-from randpos.results import table_names
-from randpos.results.figures import FIGURES
+from randpos.paper.artifacts import Artifact, experiments, figures, tables
 from randpos.store.tables import pack
 from tests.results.stores import run, scored
 
@@ -44,7 +43,7 @@ def test_a_figure_of_some_tasks_has_only_these(tmp_path, monkeypatch, store, cap
     runs = [(run(task, "rope"), 0.5) for task in ("even_pairs", "bucket_sort")]
     pack(scored(runs), tmp_path / "two")
     seen = []
-    monkeypatch.setitem(FIGURES, "curves", lambda records, _: seen.append(records) or Figure())
+    monkeypatch.setattr(Artifact, "draw", lambda _, *source: seen.append(source[0]) or Figure())
     line = ["figure", "curves", "--store", "two", "--tasks", "bucket_sort", "--encodings", "rope"]
     assert main(line) == 0
     assert seen[0].runs["task"].to_list() == ["bucket_sort"]
@@ -53,7 +52,17 @@ def test_a_figure_of_some_tasks_has_only_these(tmp_path, monkeypatch, store, cap
     assert "The store has no runs of the task parity_check." in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("command", "names"), [("table", table_names()), ("figure", [*FIGURES])])
+def test_a_figure_that_needs_no_runs_needs_no_store(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Artifact, "draw", lambda *_: Figure())
+    assert main(["figure", "overview"]) == 0
+    assert (tmp_path / "figures" / "overview.svg").is_file()
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [("table", [*tables()]), ("figure", [*figures()]), ("reproduce", [*experiments()])],
+)
 def test_the_help_lists_all_names(command, names, capsys):
     with pytest.raises(SystemExit):
         main([command, "--help"])

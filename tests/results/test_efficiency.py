@@ -1,6 +1,7 @@
 import dataclasses
 
 import numpy as np
+import polars as pl
 import pytest
 
 from randpos import Architecture, Experiment, PositionOptions, Schedule, UserError
@@ -12,7 +13,7 @@ BASE = Experiment(task="missing_duplicate", encoding="randomized-relative", step
 LONG = dataclasses.replace(BASE, encoding="relative", lengths=Schedule("uniform", 500))
 
 
-def one(base: Experiment, value: float, seconds: float, **changes) -> StoreTables:
+def trained(base: Experiment, value: float, seconds: float, **changes) -> StoreTables:
     experiment = dataclasses.replace(base, **changes)
     points = [(1, 1.0), (40, 1.0), (41, value), (500, value)]
     curve = [[experiment.steps // 2, 0.5, 0.6], [experiment.steps, 0.1, 0.95]]
@@ -21,10 +22,10 @@ def one(base: Experiment, value: float, seconds: float, **changes) -> StoreTable
 
 def test_speeds_times_and_their_ratios() -> None:
     store = join(
-        one(BASE, 0.5, 5.0, steps=500),
-        one(BASE, 0.95, 10.0),
-        one(LONG, 0.6, 40.0, steps=500),
-        one(LONG, 0.92, 80.0),
+        trained(BASE, 0.5, 5.0, steps=500),
+        trained(BASE, 0.95, 10.0),
+        trained(LONG, 0.6, 40.0, steps=500),
+        trained(LONG, 0.92, 80.0),
     )
     found = compare_efficiency(store)
     assert found.lengths == (41, 500)
@@ -40,11 +41,11 @@ def test_speeds_times_and_their_ratios() -> None:
 
 def test_the_best_seed_is_followed_through_its_budgets() -> None:
     store = join(
-        one(BASE, 0.99, 5.0, steps=500, seed=1),  # better, but not of the best long run
-        one(BASE, 0.7, 6.0, steps=500),
-        one(BASE, 0.95, 12.0),
-        one(BASE, 0.8, 10.0, seed=1),
-        one(LONG, 0.95, 80.0),
+        trained(BASE, 0.99, 5.0, steps=500, seed=1),  # better, but not of the best long run
+        trained(BASE, 0.7, 6.0, steps=500),
+        trained(BASE, 0.95, 12.0),
+        trained(BASE, 0.8, 10.0, seed=1),
+        trained(LONG, 0.95, 80.0),
     )
     found = compare_efficiency(store).short
     assert found.seed == 0
@@ -54,37 +55,53 @@ def test_the_best_seed_is_followed_through_its_budgets() -> None:
 def test_only_runs_of_one_model_and_batch_are_compared() -> None:
     small = Architecture(dim=16)
     store = join(
-        one(BASE, 0.6, 10.0),
-        one(BASE, 0.99, 1.0, model=small),
-        one(BASE, 0.99, 1.0, batch=256),
-        one(LONG, 0.95, 80.0),
-        one(LONG, 0.95, 1.0, batch=64),
+        trained(BASE, 0.6, 10.0),
+        trained(BASE, 0.99, 1.0, model=small),
+        trained(BASE, 0.99, 1.0, batch=256),
+        trained(LONG, 0.95, 80.0),
+        trained(LONG, 0.95, 1.0, batch=64),
     )
     found = compare_efficiency(store)
     assert found.speed_ratio == 8.0
     with pytest.raises(UserError, match="share no model and batch"):
-        compare_efficiency(join(one(BASE, 0.6, 1.0), one(LONG, 0.6, 1.0, batch=64)))
+        compare_efficiency(join(trained(BASE, 0.6, 1.0), trained(LONG, 0.6, 1.0, batch=64)))
 
 
 def test_a_short_run_that_was_tested_less_far_does_not_shorten_the_others() -> None:
-    brief = one(BASE, 0.99, 1.0, steps=10, test_length=60)
-    found = compare_efficiency(join(brief, one(BASE, 0.6, 10.0), one(LONG, 0.95, 80.0)))
+    brief = trained(BASE, 0.99, 1.0, steps=10, test_length=60)
+    found = compare_efficiency(join(brief, trained(BASE, 0.6, 10.0), trained(LONG, 0.95, 80.0)))
     assert found.lengths == (41, 500)
 
 
 def test_runs_of_another_experiment_are_left_out() -> None:
     store = join(
-        one(BASE, 0.6, 10.0),
-        one(BASE, 0.99, 1.0, positions=PositionOptions(maximum=8192)),
-        one(BASE, 0.99, 1.0, positions=PositionOptions(reading="distances")),
-        one(BASE, 0.99, 1.0, task="reverse_string"),
-        one(LONG, 0.95, 80.0),
-        one(LONG, 0.99, 1.0, lengths=Schedule()),
+        trained(BASE, 0.6, 10.0),
+        trained(BASE, 0.99, 1.0, positions=PositionOptions(maximum=8192)),
+        trained(BASE, 0.99, 1.0, positions=PositionOptions(reading="distances")),
+        trained(BASE, 0.99, 1.0, task="reverse_string"),
+        trained(LONG, 0.95, 80.0),
+        trained(LONG, 0.99, 1.0, lengths=Schedule()),
     )
     found = compare_efficiency(store)
     np.testing.assert_allclose(found.short.test, [[10.0, 0.6]])
     np.testing.assert_allclose(found.long.test, [[80.0, 0.95]])
     assert found.time_ratio is None
+
+
+def test_tests_along_the_way_make_the_curve_of_a_run() -> None:
+    store = join(trained(BASE, 0.95, 10.0), trained(LONG, 0.92, 80.0))
+    short = store.runs.filter(pl.col("encoding") == "randomized-relative")["run"].item()
+    tests = pl.DataFrame(
+        {
+            "run": [short] * 6,
+            "step": [250, 250, 500, 500, 1000, 1000],
+            "length": [41, 500] * 3,
+            "accuracy": [0.4, 0.6, 0.7, 0.9, 0.9, 1.0],
+        }
+    )
+    found = compare_efficiency(store, tests)
+    np.testing.assert_allclose(found.short.test, [[2.5, 0.5], [5.0, 0.8], [10.0, 0.95]])
+    np.testing.assert_allclose(found.long.test, [[80.0, 0.92]])  # its last test only
 
 
 def test_time_to_a_threshold_is_that_of_the_first_crossing() -> None:
@@ -99,14 +116,14 @@ def test_time_to_a_threshold_is_that_of_the_first_crossing() -> None:
 @pytest.mark.parametrize(
     ("store", "words"),
     [
-        (one(LONG, 0.9, 1.0), "No complete run of randomized-relative"),
-        (one(BASE, 0.9, 1.0), "No complete run of relative"),
+        (trained(LONG, 0.9, 1.0), "No complete run of randomized-relative"),
+        (trained(BASE, 0.9, 1.0), "No complete run of relative"),
         (
-            join(one(BASE, 0.9, 1.0), one(LONG, 0.9, 1.0, lengths=Schedule())),
+            join(trained(BASE, 0.9, 1.0), trained(LONG, 0.9, 1.0, lengths=Schedule())),
             "not been trained on missing_duplicate beyond the length 40",
         ),
         (
-            join(one(BASE, 0.9, 1.0), records([(LONG, [], 1.0)])),
+            join(trained(BASE, 0.9, 1.0), records([(LONG, [], 1.0)])),
             "relative on missing_duplicate have not been tested over the lengths 41 to 500",
         ),
     ],

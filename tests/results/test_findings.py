@@ -1,71 +1,46 @@
-"""The findings say in words what the tables say in numbers."""
+"""The findings in words and tables, from stores whose results are known."""
 
+import re
 from pathlib import Path
 
-import pytest
-
 from randpos.cli.main import main
-from randpos.results.findings import beside, findings, verdicts
+from randpos.results.findings import findings, readme_table
 from randpos.results.tables.make import make_table
 from randpos.store.tables import pack
 from tests.results.stores import paper_records, run, scored
 
 
-def words(*scores: tuple[str, str, float]) -> str:
-    store = scored([(run(task, encoding), score) for task, encoding, score in scores])
-    return "\n".join(verdicts(make_table(store, "comparison")))
-
-
-@pytest.mark.parametrize(
-    ("task", "plain", "randomized", "verdict"),
-    [
-        # The paper: 51.1 and 91.4 in the mean.
-        ("missing_duplicate", 0.5, 0.7, "agrees in sign"),
-        ("missing_duplicate", 0.7, 0.5, "opposite sign"),
-        ("missing_duplicate", 0.5, 0.54, "no clear difference at our budget"),
-        # The paper: 50.4 and 51.4.
-        ("parity_check", 0.5, 0.52, "no clear difference in either"),
-        ("parity_check", 0.5, 0.6, "clear here, not in the paper"),
-    ],
-)
-def test_a_difference_is_judged_by_its_sign_and_the_paper_s(task, plain, randomized, verdict):
-    text = words((task, "relative", plain), (task, "randomized-relative", randomized))
-    assert f"{verdict}: **1**" in text
-    assert f"| {100 * (randomized - plain):+.1f} |" in text
-
-
-def test_one_half_of_a_pair_says_nothing():
-    assert words(("missing_duplicate", "relative", 0.5)).startswith("No randomized encoding")
-
-
-def test_the_paper_agrees_with_itself():
+def test_the_paper_agrees_with_itself() -> None:
     text = findings(paper_records(), Path("store"))
-    assert "opposite" not in text
-    assert "at our budget: **" not in text
+    verdicts = re.findall(r"\| ([^|]+) \|$", text.split("## In short")[1].split("\n\n**")[1], re.M)
+    assert len(verdicts) == 1 + 15 * 5  # with the heading
+    assert "opposite sign" not in verdicts
+    assert "clear in the paper only" not in verdicts
     for title in ("Scores of all encodings", "Without sorting", "Geometric attention"):
         assert f"## {title}" in text
 
 
-def test_what_was_not_run_has_no_section():
-    text = findings(scored([(run("even_pairs", "rope"), 0.5)]), Path("store"))
+def test_tasks_and_tables_that_were_not_run_are_left_out() -> None:
+    both = [(run("bucket_sort", name), 0.5) for name in ("randomized-sincos", "unsorted-sincos")]
+    half = [(run("even_pairs", "randomized-sincos"), 0.5)]
+    text = findings(scored([*both, *half]), Path("store"))
+    section = text.split("\n## Without sorting")[1].split("\n## ")[0]
+    assert "Bucket Sort" in section
+    assert "Even Pairs" not in section
     assert "## Geometric attention" not in text
-    assert "Nothing here is at the paper's budget" in text
 
 
-def test_a_side_experiment_is_told_best_first():
+def test_settings_are_ranked_by_their_scores() -> None:
     scores = {1024: 0.5, 2048: 0.7, 4096: 0.6}
-    store = scored(
-        [
-            (run("missing_duplicate", "randomized-relative", maximum=maximum), score)
-            for maximum, score in scores.items()
-        ]
-    )
-    text = findings(store, Path("store"))
-    assert "**The largest position L**, best score first:" in text
+    runs = [
+        (run("missing_duplicate", "randomized-relative", maximum=maximum), score)
+        for maximum, score in scores.items()
+    ]
+    text = findings(scored(runs), Path("store"))
     assert "L = 2,048 (70.0), L = 4,096 (60.0), L = 1,024 (50.0)" in text
 
 
-def test_readings_are_told_in_words():
+def test_draws_per_layer_are_compared_with_those_per_batch() -> None:
     drawn = {
         ("positions", "per_batch"): 0.70,
         ("positions", "per_layer"): 0.83,
@@ -76,32 +51,17 @@ def test_readings_are_told_in_words():
         (run("missing_duplicate", "randomized-relative", reading=reading, draw=draw), score)
         for (reading, draw), score in drawn.items()
     ]
-    text = findings(scored([*results, (run("missing_duplicate", "relative"), 0.5)]), Path("store"))
-    assert "score 70.0 to 83.0, the plain encoding 50.0. " in text
-    assert "per batch changes the score by +13.0 (positions), -4.0 (released). " in text
-    assert "standard deviation over seeds is 9.8 in this cell" in text
+    text = findings(scored(results), Path("store"))
+    assert "+13.0 (positions), -4.0 (released)" in text
 
 
-def test_a_task_with_half_of_a_side_experiment_is_left_out_of_it():
-    both = [(run("bucket_sort", name), 0.5) for name in ("randomized-sincos", "unsorted-sincos")]
-    half = [(run("even_pairs", "randomized-sincos"), 0.5)]
-    text = findings(scored([*both, *half]), Path("store"))
-    section = text.split("\n## Without sorting")[1].split("\n## ")[0]
-    assert "Bucket Sort" in section
-    assert "Even Pairs" not in section
-
-
-def test_scores_stand_before_the_paper_s():
+def test_the_readme_has_score_in_domain_accuracy_and_the_papers_score() -> None:
     store = scored([(run("even_pairs", "relative"), 0.64)])
-    table = beside(make_table(store, "table1"), ["none", "relative"])
-    assert table.splitlines() == [
-        "| task | None | Relative |",
-        "|---|---:|---:|",
-        "| Even Pairs | – (50.4) | 64.0 (96.4) |",
-    ]
+    table = readme_table(make_table(store, "table1"), ["none", "relative"])
+    assert "| Even Pairs | – | 64.0 [100.0] (96.4) |" in table.splitlines()
 
 
-def test_the_command_writes_markdown_or_a_page(tmp_path, capsys):
+def test_the_command_writes_markdown_or_a_page(tmp_path, capsys) -> None:
     pack(scored([(run("even_pairs", "rope"), 0.5)]), tmp_path / "store")
     for name in ("found.md", "found.html"):
         out = tmp_path / name

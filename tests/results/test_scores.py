@@ -1,74 +1,86 @@
-"""Scores of all runs at once, against the definition that scores one."""
+"""Scores of all runs at once, the test that counts, and what a cell makes of its runs."""
 
 import json
-import math
+from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from randpos.results.budgets import budgets, usual, within
-from randpos.results.scores import cells, score_runs
-from randpos.results.statistics import by_seed
-from randpos.training.evaluation import Accuracy, in_domain, score
+from randpos import Experiment
+from randpos.results.scores import cells, counted_accuracies, score_runs
+from randpos.store.tables import StoreTables
+from randpos.training.evaluation import Accuracy
+from randpos.training.score import in_domain, score
 from tests.results.stores import USUAL, accuracies_of, many_records, records, run, scored
 
-CURVES = st.lists(
-    st.dictionaries(st.integers(1, 120), st.floats(0, 1), max_size=30), min_size=1, max_size=5
+
+def only(frame: pl.DataFrame) -> dict[str, Any]:
+    (row,) = frame.iter_rows(named=True)
+    return row
+
+
+def test_scores_of_a_store_are_those_of_its_runs() -> None:
+    store = many_records(lengths=80, seeds=1)
+    store = StoreTables(store.runs.with_columns(test_length=pl.lit(80)), store.accuracies)
+    found = score_runs(store)
+    for name, *means in found.sample(40, seed=0).select("run", "score", "in_domain").iter_rows():
+        own = store.accuracies.filter(pl.col("run") == name)
+        points = [Accuracy(n, a, 0.0) for n, a in own.select("length", "accuracy").iter_rows()]
+        expected = score(points, 40, 80), in_domain(points, 40)
+        assert means == [pytest.approx(value, abs=1e-12) for value in expected]
+
+
+def test_a_later_test_of_the_training_lengths_takes_no_run_out_of_tables_or_curves() -> None:
+    # As `randpos evaluate RUN --max-length 40` with another batch writes it.
+    one = run("even_pairs", "none")
+    short = [{**accuracies_of(one, 0.9)[0], "length": n, "batch": 1000} for n in range(1, 41)]
+    store = records([one], [*accuracies_of(one, 0.75), *short])
+    found = score_runs(store)
+    assert (only(found)["score"], only(found)["tested_batch"]) == (0.75, 500)
+    assert set(counted_accuracies(store, found)["tested_batch"]) == {500}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"batch": 500}, {"batch": 16}),
+        ({"batch": 500, "seed": 0}, {"batch": 500, "seed": 3}),
+    ],
 )
-
-
-@given(CURVES, st.integers(1, 60))
-def test_scores_are_those_of_evaluation(curves: list[dict[int, float]], seen: int) -> None:
-    runs = [run("even_pairs", "none", seed, training_length=seen) for seed in range(len(curves))]
-    rows = []
-    for one, curve in zip(runs, curves, strict=True):
-        way = {"run": one["run"], "whole": 0.0, "batch": 8, "seed": 0}
-        rows += [{"length": n, "accuracy": a} | way for n, a in curve.items()]
-    order = np.random.default_rng(0).permutation(len(rows))
-    found = score_runs(records(runs, [rows[i] for i in order]))
-    for row, curve in zip(found.sort("seed").iter_rows(named=True), curves, strict=True):
-        points = [Accuracy(n, a, 0.0) for n, a in curve.items()]
-        for mine, theirs in (
-            (row["score"], score(points, seen)),
-            (row["in_domain"], in_domain(points, seen)),
-        ):
-            assert (mine is None) == (theirs is None)
-            assert mine is None or mine == pytest.approx(theirs, abs=1e-12)
-
-
-def test_all_runs_of_the_paper_are_scored_right() -> None:
-    store = many_records(lengths=60, seeds=1)
-    found = dict(score_runs(store).select("run", "score").iter_rows())
-    for (name,), part in store.accuracies.group_by("run"):
-        curve = [Accuracy(*row) for row in part.select("length", "accuracy", "whole").iter_rows()]
-        assert found[name] == pytest.approx(score(curve, 40), abs=1e-12)
-
-
-def test_the_largest_test_counts() -> None:
+def test_of_equally_many_lengths_the_larger_batch_and_the_smaller_seed_count(
+    first: dict, second: dict
+) -> None:
     one = run("even_pairs", "none")
-    small, large = accuracies_of(one, 0.5, batch=16), accuracies_of(one, 0.75, batch=500)
-    odd = accuracies_of(one, 0.9, batch=500, seed=3)
-    (row,) = score_runs(records([one], [*small, *odd, *large])).iter_rows(named=True)
-    assert (row["score"], row["tested_batch"], row["tested_seed"]) == (0.75, 500, 0)
+    rows = [*accuracies_of(one, 0.5, **second), *accuracies_of(one, 0.75, **first)]
+    assert only(score_runs(records([one], rows)))["score"] == 0.75
 
 
-def test_a_coarse_test_on_more_examples_does_not_count() -> None:
+def test_more_lengths_count_more_than_more_examples() -> None:
     one = run("even_pairs", "none")
-    fine = [*accuracies_of(one, 0.5, batch=16), {**accuracies_of(one, 0.5, batch=16)[0]}]
-    fine[-1]["length"] = 250
+    fine = accuracies_of(one, 0.5, batch=16)
+    fine.append({**fine[-1], "length": 250})
     coarse = accuracies_of(one, 0.75, batch=1000)
-    (row,) = score_runs(records([one], [*fine, *coarse])).iter_rows(named=True)
-    assert row["tested_batch"] == 16
+    assert only(score_runs(records([one], [*fine, *coarse])))["tested_batch"] == 16
 
 
-def test_accuracies_that_are_no_numbers_are_ignored() -> None:
+def test_a_run_that_was_not_tested_up_to_its_end_has_no_score() -> None:
     one = run("even_pairs", "none")
-    rows = accuracies_of(one, 0.5)
-    rows.append({**rows[0], "length": 300, "accuracy": math.nan})
-    assert score_runs(records([one], rows))["score"].item() == 0.5
+    part = [row for row in accuracies_of(one, 0.9) if row["length"] < 500]
+    row = only(score_runs(records([one], part)))
+    assert (row["score"], row["in_domain"]) == (None, 1.0)
+
+
+def test_draws_of_positions_are_told_apart_and_their_error_is_used() -> None:
+    one = run("even_pairs", "none")
+    store = scored([(one, 0.5)])
+    many = store.accuracies.with_columns(
+        accuracy=pl.lit(0.75), draws=pl.lit(4, pl.Int32), error=pl.lit(0.1)
+    )
+    assert only(score_runs(store))["score_error"] is None
+    row = only(score_runs(StoreTables(store.runs, pl.concat([store.accuracies, many]))))
+    assert (row["score"], row["tested_draws"]) == (0.75, 4)
+    # Two tested lengths that weigh 229.5 + 0.5 of 460 each.
+    assert row["score_error"] == pytest.approx(0.1 / 2**0.5)
 
 
 def test_best_mean_and_sd_of_a_cell() -> None:
@@ -78,11 +90,9 @@ def test_best_mean_and_sd_of_a_cell() -> None:
         for rate, values in found.items()
         for seed, value in enumerate(values)
     ]
-    (cell,) = cells(score_runs(scored(results))).iter_rows(named=True)
-    assert cell["best"] == 0.9
-    assert (cell["best_rate"], cell["best_seed"]) == (3e-4, 1)
-    assert cell["rate"] == 1e-4
-    assert cell["mean"] == pytest.approx(0.7)
+    cell = only(cells(score_runs(scored(results))))
+    assert (cell["best"], cell["best_rate"], cell["best_seed"]) == (0.9, 3e-4, 1)
+    assert (cell["rate"], cell["mean"]) == (1e-4, pytest.approx(0.7))
     assert cell["sd"] == pytest.approx(0.1)  # by n - 1; by n it would be 0.0816
     assert (cell["runs"], cell["seeds"], cell["rates"], cell["rate_seeds"]) == (6, 3, 2, 3)
 
@@ -90,24 +100,16 @@ def test_best_mean_and_sd_of_a_cell() -> None:
 def test_ties_go_to_the_lower_rate_and_seed() -> None:
     values = {(3e-4, 1): 0.5, (1e-4, 1): 0.5, (1e-4, 0): 0.5, (3e-4, 0): 0.5}
     results = [(run("even_pairs", "none", seed, rate), v) for (rate, seed), v in values.items()]
-    (cell,) = cells(score_runs(scored(results))).iter_rows(named=True)
+    cell = only(cells(score_runs(scored(results))))
     assert (cell["best_rate"], cell["best_seed"], cell["rate"]) == (1e-4, 0, 1e-4)
 
 
-def test_a_single_seed_has_no_sd() -> None:
-    (cell,) = cells(score_runs(scored([(run("even_pairs", "none"), 0.5)]))).iter_rows(named=True)
-    assert cell["mean"] == 0.5
-    assert cell["sd"] is None
-
-
 def test_only_complete_runs_count() -> None:
-    runs = [
-        run("even_pairs", "none", seed, status=status)
-        for seed, status in enumerate(["diverged", "failed", "unfinished", "complete"])
-    ]
+    states = ["diverged", "failed", "unfinished", "complete"]
+    runs = [run("even_pairs", "none", seed, status=status) for seed, status in enumerate(states)]
     results = [(one, 0.9) for one in runs[:3]] + [(runs[3], 0.4)]
-    (cell,) = cells(score_runs(scored(results))).iter_rows(named=True)
-    assert (cell["best"], cell["runs"]) == (0.4, 1)
+    cell = only(cells(score_runs(scored(results))))
+    assert (cell["best"], cell["runs"], cell["sd"]) == (0.4, 1, None)
 
 
 @pytest.mark.parametrize(
@@ -134,49 +136,56 @@ def test_runs_that_differ_in_more_than_seed_and_rate_never_share_a_cell(other: d
     assert found["runs"].to_list() == [1, 1]
 
 
-def test_a_partly_tested_run_is_not_mixed_with_a_whole_one() -> None:
-    runs = [run("even_pairs", "none", seed) for seed in (0, 1)]
-    part = [row for row in accuracies_of(runs[0], 0.9) if row["length"] < 500]
-    found = cells(score_runs(records(runs, [*part, *accuracies_of(runs[1], 0.5)])))
-    assert found.sort("test_length")["test_length"].to_list() == [41, 500]
-
-
-def test_L_means_nothing_to_ordinal_positions() -> None:  # noqa: N802
-    pair = [(run("even_pairs", "relative", i, maximum=size), 0.5) for i, size in enumerate([8, 9])]
-    found = score_runs(scored(pair))
-    assert found["maximum"].to_list() == [None, None]
-    assert cells(found).height == 1
-    assert usual(found).height == 2
-
-
-def test_the_same_training_under_two_L_is_one_seed() -> None:  # noqa: N802
+def test_the_same_training_under_two_maxima_is_one_seed() -> None:
+    # L has no effect on ordinal positions.
     found = score_runs(scored([(run("even_pairs", "sincos", maximum=L), 0.5) for L in (8, 9)]))
-    (row,) = cells(found).iter_rows(named=True)
-    assert (row["seeds"], row["runs"], row["rate_seeds"], row["sd"]) == (1, 1, 1, None)
-    assert by_seed(found, cells(found)).height == 1
+    assert found["maximum"].to_list() == [None, None]
+    cell = only(cells(found))
+    assert (cell["seeds"], cell["runs"], cell["rate_seeds"], cell["sd"]) == (1, 1, 1, None)
 
 
-def test_budgets_come_largest_first_and_the_papers_before_others() -> None:
-    kinds = [
-        {"steps": 100},
-        {"steps": 5000, "training_length": 20},
-        {"steps": 9000, "config": {"clip": 0.5}},
-        {"steps": 2000},
-    ]
-    store = score_runs(scored([(run("even_pairs", "none", **kind), 0.5) for kind in kinds]))
-    found = budgets(store)
-    assert [budget.steps for budget in found] == [2000, 100, 5000, 9000]
-    assert within(store, found[0])["steps"].to_list() == [2000]
-    assert within(store, None).height == 0
+def test_a_setting_that_an_older_run_lacks_has_its_default() -> None:
+    config = Experiment().to_dict()
+    del config["clip"]
+    found = score_runs(scored([(run("even_pairs", "none") | {"config": json.dumps(config)}, 0.5)]))
+    assert only(found)["variant"] == ""
 
 
-def test_broken_rows_of_a_packed_store_are_left_out() -> None:
-    good = run("even_pairs", "none", config={})
-    bad = [
-        run("even_pairs", "none", 1) | {"task": None},
-        run("even_pairs", "none", 2) | {"learning_rate": math.inf},
-        run("even_pairs", "none", 3) | {"config": "{", "environment": None, "curve": None},
-    ]
-    found = score_runs(scored([(good, 0.5), *((one, 0.9) for one in bad)]))
-    assert sorted(found["seed"]) == [0, 3]
-    assert found.filter(pl.col("seed") == 3)["variant"].item() == "unreadable configuration"
+@pytest.mark.parametrize(("level", "learnt"), [(0.55, False), (0.7, True)])
+def test_learnt_is_beyond_chance_on_the_longer_training_lengths(level: float, learnt: bool) -> None:
+    one = run("even_pairs", "none")  # whose chance is 0.5
+    rows = accuracies_of(one, 0.5)
+    # Short inputs are learnt by heart.
+    rows += [{**rows[0], "length": n, "accuracy": 1.0 if n < 15 else level} for n in range(2, 41)]
+    found = score_runs(
+        records([one], [row for row in rows if row["accuracy"] < 1 or row["length"] < 15])
+    )
+    assert only(found)["learnt"] is learnt
+
+
+def test_constant_answers_are_the_same_accuracies_near_chance_in_two_runs() -> None:
+    def curve(one: dict, values: list[float]) -> list[dict]:
+        return [
+            {**accuracies_of(one, 0.5)[0], "length": n, "accuracy": value}
+            for n, value in zip((1, 41, 200, 350, 500), [1.0, *values], strict=True)
+        ]
+
+    guesses = [0.47, 0.52, 0.55, 0.5]
+    kinds = {
+        "none": (guesses, True),
+        "rope": (guesses, True),
+        "relative": ([0.47, 0.52, 0.55, 0.51], False),
+        "sincos": ([1.0] * 4, False),
+        "alibi": ([1.0] * 4, False),
+    }
+    runs = {name: run("even_pairs", name) for name in kinds}
+    rows = [row for name, one in runs.items() for row in curve(one, kinds[name][0])]
+    other = run("parity_check", "none")  # other examples
+    found = score_runs(records([*runs.values(), other], [*rows, *curve(other, guesses)]))
+    flags = {
+        (task, name): bool(flag)
+        for task, name, flag in found.select("task", "encoding", "constant").iter_rows()
+    }
+    assert flags == {("even_pairs", n): flag for n, (_, flag) in kinds.items()} | {
+        ("parity_check", "none"): False
+    }

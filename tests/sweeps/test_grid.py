@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from randpos import Experiment, UserError, preset
 from randpos.experiment import flat
-from randpos.paper.experiments import RATES, Slice, expand, names
+from randpos.paper.artifacts import experiments
+from randpos.paper.experiments import RATES, Slice, expand
 from randpos.sweeps.grid import MAX_RUNS, Grid, distinct, groups, read_grid
 from tests.experiments import tiny
 
@@ -206,7 +207,7 @@ def test_what_reads_the_runs_of_table_1_asks_for_no_others(name):
     assert expand(name, part) == expand("table1", part)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", [*experiments()])
 @pytest.mark.parametrize("budget", ["smoke", "laptop"])
 def test_every_experiment_expands_to_valid_runs_without_repetitions(name, budget):
     found = expand(name, Slice(budget=budget))
@@ -217,7 +218,7 @@ def test_every_experiment_expands_to_valid_runs_without_repetitions(name, budget
 
 def test_all_is_every_experiment():
     part = Slice(budget="smoke")
-    each = {one.digest for name in names() for one in expand(name, part)}
+    each = {one.digest for name in [*experiments()] for one in expand(name, part)}
     assert {one.digest for one in expand("all", part)} == each
 
 

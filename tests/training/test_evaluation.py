@@ -8,8 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from randpos import (
     Accuracy,
@@ -27,10 +25,8 @@ from randpos.training.batch import assemble
 from randpos.training.evaluation import (
     Counts,
     Evaluator,
-    in_domain,
     lengths_to_test,
     piece_count,
-    score,
     sizes,
     summarize,
 )
@@ -40,66 +36,11 @@ SIX = Schedule("fixed", 6)
 """One size, so that one program serves all lengths up to six."""
 
 
-def curve(values: dict[int, float]) -> list[Accuracy]:
-    return [Accuracy(length, value, 0.0) for length, value in values.items()]
-
-
 # Which lengths count.
 
 
 def test_the_paper_tests_every_length_up_to_five_hundred():
     assert lengths_to_test(Experiment()) == list(range(1, 501))
-
-
-def test_the_score_is_the_mean_over_exactly_the_lengths_41_to_500():
-    rng = np.random.default_rng(0)
-    values = dict(enumerate(rng.random(500), start=1))
-    beyond = [values[n] for n in range(41, 501)]
-    assert score(curve(values), 40) == pytest.approx(np.mean(beyond), rel=1e-12)
-    assert len(beyond) == 460
-
-
-def test_in_domain_is_the_mean_over_exactly_the_training_lengths():
-    values = {n: float(n <= 40) for n in range(1, 501)}
-    assert in_domain(curve(values), 40) == 1.0
-    assert score(curve(values), 40) == 0.0
-
-
-@pytest.mark.parametrize("edge", [40, 41])
-def test_one_length_at_the_edge_moves_one_mean_only(edge):
-    values = {n: float(n == edge) for n in range(1, 501)}
-    assert in_domain(curve(values), 40) == pytest.approx((edge == 40) / 40)
-    assert score(curve(values), 40) == pytest.approx((edge == 41) / 460)
-
-
-def test_skipped_lengths_are_interpolated():
-    straight = {n: n / 1000 for n in range(1, 501)}
-    some = {n: straight[n] for n in (1, 17, 40, 41, 300, 500)}
-    assert score(curve(some), 40) == pytest.approx(np.mean([n / 1000 for n in range(41, 501)]))
-    assert in_domain(curve(some), 40) == pytest.approx(np.mean([n / 1000 for n in range(1, 41)]))
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_over_all_lengths_the_score_is_the_plain_mean(values):
-    found = score(curve(dict(enumerate(values, start=11))), 10)
-    assert found == pytest.approx(np.mean(values), abs=1e-12)
-
-
-@given(st.dictionaries(st.integers(1, 60), st.floats(0, 1), min_size=2))
-def test_the_mean_is_that_of_numpys_interpolation(values):
-    lengths = sorted(values)
-    every = np.interp(range(lengths[0], lengths[-1] + 1), lengths, [values[n] for n in lengths])
-    assert score(curve(values), 0) == pytest.approx(every.mean(), abs=1e-12)
-
-
-def test_the_order_of_accuracies_does_not_matter():
-    values = curve({41: 0.1, 50: 0.9, 60: 0.3})
-    assert score(values[::-1], 40) == score(values, 40)
-
-
-def test_nothing_tested_is_no_score():
-    assert score(curve({1: 1.0}), 40) is None
-    assert in_domain(curve({41: 1.0}), 40) is None
 
 
 @pytest.mark.parametrize("stride", [2, 5, 10, 20])

@@ -14,35 +14,14 @@ from randpos.cli.display import plot
 from randpos.cli.sweeping import Sweep
 from randpos.errors import UserError, unknown
 from randpos.experiment import Experiment
-from randpos.paper.experiments import Slice, names
+from randpos.paper.artifacts import ARTIFACTS, experiments, figures, tables
+from randpos.paper.experiments import Slice
 from randpos.store.files import write_atomic
 from randpos.store.tables import StoreTables, read_store
 from randpos.tasks import get_task
 from randpos.training.evaluation import Accuracy
 
-MADE_OF = {
-    "table1": (["table1", "gains", "intervals", "comparison"], ["curves"]),
-    "table-means": (["table-means"], []),
-    "running-times": (["running-times", "running-times-measured"], []),
-    "ablation-sorting": (["ablation-sorting"], []),
-    "geometric": (["geometric"], []),
-    "max-position": (["max-position"], ["max-position"]),
-    "efficiency": ([], ["efficiency"]),
-    "curves": ([], ["curves"]),
-    "pca": ([], ["pca"]),
-    "attention": ([], ["attention"]),
-    "readings": (["readings"], []),
-}
-"""The tables and figures that an experiment's runs are for."""
 ENDINGS = {"markdown": "md", "latex": "tex", "csv": "csv"}
-TITLES = {
-    "overview": "The method",
-    "curves": "Accuracy over length",
-    "efficiency": "Training on short sequences against training on long ones",
-    "max-position": "The largest position L",
-    "pca": "Activations at the training length and beyond",
-    "attention": "Attention at the training length and beyond",
-}
 
 
 @dataclass(frozen=True)
@@ -76,7 +55,7 @@ class Report:
         if self.out.suffix == ".md":
             write_atomic(self.out, findings(records, self.store, self.out).encode())
         else:
-            drawn = pictures(records, self.store, tell=True) if self.figures else None
+            drawn = pictures(records, self.store, warn=True) if self.figures else None
             write_page(records, self.out, drawn)
         print(self.out)
 
@@ -85,9 +64,7 @@ class Report:
 class Tables:
     """Print a table of the paper with our numbers beside the published ones."""
 
-    name: tyro.conf.Positional[str]
-    """table1, table-means, running-times, running-times-measured, ablation-sorting, geometric,
-    max-position, readings, gains, intervals, comparison."""
+    name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help=f"{', '.join(tables())}.")]
     store: Path = Path("runs")
     """The store."""
     format: Literal["text", "markdown", "latex", "csv"] = "text"
@@ -104,8 +81,7 @@ class Tables:
 class Figures:
     """Draw a figure of the paper from a store, as PNG, SVG and PDF."""
 
-    name: tyro.conf.Positional[str]
-    """curves, efficiency, max-position, pca, attention, overview."""
+    name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help=f"{', '.join(figures())}.")]
     store: Path = Path("runs")
     """The store."""
     out: Path = Path("figures")
@@ -117,13 +93,17 @@ class Figures:
 
     def __call__(self) -> None:
         """Writes the files and prints their names."""
-        from randpos.results.figures import FIGURES, save
+        from randpos.results.figures import save
 
-        if self.name not in FIGURES:
-            raise unknown("figure", self.name, FIGURES)
+        if self.name not in figures():
+            raise unknown("figure", self.name, figures())
+        artifact = ARTIFACTS[self.name]
         encodings = [get_combination(name).name for name in self.encodings]
-        records = read_store(self.store).only(task=self.tasks, encoding=encodings)
-        figure = FIGURES[self.name](records, self.store)
+        if artifact.grids:
+            records = read_store(self.store).only(task=self.tasks, encoding=encodings)
+            figure = artifact.draw(records, self.store)
+        else:
+            figure = artifact.draw()
         print(*save(figure, self.out / self.name), sep="\n")
 
 
@@ -131,8 +111,9 @@ class Figures:
 class Reproduce:
     """Run what is missing of a table or figure, then write it beside the paper's."""
 
-    name: tyro.conf.Positional[str]
-    """A named experiment such as table1, or `all` of them."""
+    name: Annotated[
+        tyro.conf.Positional[str], tyro.conf.arg(help=f"{', '.join(experiments())}, or all.")
+    ]
     part: Annotated[Slice, tyro.conf.arg(name="")]
     store: Path = Path("runs")
     """Folder that runs are kept in."""
@@ -148,28 +129,29 @@ class Reproduce:
     def __call__(self) -> None:
         """Sweeps, then writes tables, figures and the page."""
         from randpos.results import make_table, render, write_page
-        from randpos.results.figures import FIGURES, save
+        from randpos.results.figures import save
 
-        chosen = names() if self.name == "all" else [self.name]
-        if self.name not in (*MADE_OF, "all"):  # a file of a grid has no tables of its own
-            raise unknown("experiment", self.name, [*MADE_OF, "all"])
+        known = experiments()
+        if self.name not in (*known, "all"):  # a grid file has no tables of its own
+            raise unknown("experiment", self.name, [*known, "all"])
+        chosen = known if self.name == "all" else {self.name: known[self.name]}
         where = {"executor": self.executor, "address": self.address, "workers": self.workers}
         sweep = Sweep(self.name, self.part, self.store, **where)
         sweep()
         records = read_store(self.store)
-        tables = dict.fromkeys(table for one in chosen for table in MADE_OF[one][0])
-        for name in tables:
-            table = make_table(records, name)
-            for form, ending in ENDINGS.items():
-                write_atomic(self.out / f"{name}.{ending}", render(table, form).encode())
-            print(render(table, "text"))
-        for name in dict.fromkeys(figure for one in chosen for figure in MADE_OF[one][1]):
+        for name, artifact in chosen.items():
+            if artifact.table:
+                table = make_table(records, name)
+                for form, ending in ENDINGS.items():
+                    write_atomic(self.out / f"{name}.{ending}", render(table, form).encode())
+                print(render(table, "text"))
             if name == "curves":
                 show_curves(records, sweep.experiments())
-            try:
-                print(*save(FIGURES[name](records, self.store), self.out / name), sep="\n")
-            except UserError as error:  # the others, and the page, are wanted all the same
-                warnings.warn(f"no figure {name}: {error}", stacklevel=2)
+            if artifact.figure:
+                try:
+                    print(*save(artifact.draw(records, self.store), self.out / name), sep="\n")
+                except UserError as error:  # the other artifacts and the page are still written
+                    warnings.warn(f"no figure {name}: {error}", stacklevel=2)
         write_page(records, self.out / "report.html", pictures(records, self.store))
         print(self.out / "report.html")
 
@@ -177,39 +159,39 @@ class Reproduce:
 def show_curves(records: StoreTables, experiments: Sequence[Experiment]) -> None:
     """Draws accuracy over length in the terminal, task by task, the first run of each encoding."""
     by_way = records.accuracies.partition_by("run", "batch", "seed", as_dict=True)
-    for task in dict.fromkeys(one.task for one in experiments):
+    for task in dict.fromkeys(experiment.task for experiment in experiments):
         curves: dict[str, list[Accuracy]] = {}
-        runs = [one for one in experiments if one.task == task]
-        for one in runs:
-            rows = by_way.get((one.digest, one.evaluation.batch, one.evaluation.seed))
-            if one.encoding not in curves and rows is not None:
+        runs = [experiment for experiment in experiments if experiment.task == task]
+        for run in runs:
+            rows = by_way.get((run.digest, run.evaluation.batch, run.evaluation.seed))
+            if run.encoding not in curves and rows is not None:
                 found = rows.select(Accuracy._fields).iter_rows()
-                curves[one.encoding] = [Accuracy(*row) for row in found]
+                curves[run.encoding] = [Accuracy(*row) for row in found]
         if curves:
             drawn = plot(curves, runs[0].lengths.maximum, get_task(task).chance)
             print(f"\n{task}: accuracy over length\n\n{drawn}\n")
 
 
-def pictures(records: StoreTables, store: Path, tell: bool = False) -> dict[str, bytes]:
+def pictures(records: StoreTables, store: Path, warn: bool = False) -> dict[str, bytes]:
     """Draws the figures that the store has the runs for; the page shows the curves itself.
 
     Args:
-        records: What the store holds.
+        records: The records of the store.
         store: The store itself.
-        tell: Warn of every figure that cannot be drawn, and say what to run for it.
+        warn: Warn about every figure that cannot be drawn, with the command that helps.
     """
-    from randpos.results.figures import FIGURES, save
+    from randpos.results.figures import save
 
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        for name, draw in FIGURES.items():
+        for name, artifact in figures().items():
             if name == "curves":
                 continue
             try:
-                save(draw(records, store), Path(folder) / name)
+                save(artifact.draw(records, store), Path(folder) / name)
             except UserError as error:
-                if tell:
+                if warn:
                     warnings.warn(f"the report has no figure {name}: {error}", stacklevel=2)
                 continue
-            found[TITLES[name]] = (Path(folder) / f"{name}.svg").read_bytes()
+            found[artifact.title] = (Path(folder) / f"{name}.svg").read_bytes()
     return found

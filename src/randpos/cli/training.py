@@ -11,7 +11,8 @@ from randpos.cli.display import Format, TrainingView, percent, plot, show
 from randpos.experiment import Evaluation, Experiment
 from randpos.run import Run, train
 from randpos.store.folder import Store
-from randpos.training.evaluation import Accuracy, in_domain, score
+from randpos.training.evaluation import Accuracy
+from randpos.training.score import in_domain, score
 from randpos.training.tracking import Name as TrackerName
 
 
@@ -97,7 +98,6 @@ def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | N
     for number, curve in enumerate(curves):
         experiment = run.experiment(number)
         seen, last = experiment.lengths.maximum, experiment.test_length
-        reached = curve[-1].length if curve else 0
         rows.append(
             {
                 "run": run.folders[number].path.name,
@@ -106,9 +106,8 @@ def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | N
                 "seed": experiment.seed,
                 "rate": experiment.learning_rate,
                 "status": run.folders[number].status(),
-                # A mean over a part of the lengths would look like the paper's.
-                "score": score(curve, seen) if reached == last else None,
-                "in_domain": in_domain(curve, seen) if reached >= seen else None,
+                "score": score(curve, seen, last),
+                "in_domain": in_domain(curve, seen),
             }
         )
         if curve:

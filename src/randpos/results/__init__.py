@@ -1,9 +1,9 @@
-"""Reports on a store: tables beside the paper's, statistics, and one page that shows it all."""
+"""Reports on a store: tables beside the paper's, statistics, and a page that shows all of it."""
 
-from randpos.results.budgets import Budget, budgets
 from randpos.results.page.serve import serve
 from randpos.results.page.write import write_page
 from randpos.results.scores import score_runs
+from randpos.results.selection import Budget, budgets
 from randpos.results.tables.formats import render
 from randpos.results.tables.make import make_table, table_names
 

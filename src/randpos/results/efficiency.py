@@ -1,16 +1,12 @@
 """Short training with randomized positions against training on long sequences (section 4).
 
-The paper's figure shows the *test* accuracy (the mean over lengths 41..500) over training time. A
-run is tested once, at its end, so the store has two things instead:
+The paper's figure shows the test accuracy (the mean over lengths 41..500) over training time. It
+comes from tests along the way, where a run has them. Otherwise every run of the store gives one
+point: with a constant learning rate a run of fewer steps is the beginning of a longer one with the
+same seed, so that runs of several budgets make a curve.
 
-- the accuracy on the *training* batches over time, which for N = 500 is nearly the test accuracy,
-  but for N = 40 is the accuracy on short sequences and says nothing of longer ones;
-- the test accuracy of every run. As the learning rate is constant, a run of fewer steps is the
-  beginning of a longer one with the same seed: runs of several budgets are the test accuracy over
-  time, at as many points as there are budgets.
-
-The times to 90 % that are compared are those of the test accuracy, interpolated between budgets;
-a single budget gives none.
+The accuracy on *training* batches over time is kept as well. For N = 500 it is close to the test
+accuracy; for N = 40 it is the accuracy on short sequences only.
 """
 
 import json
@@ -21,18 +17,26 @@ import polars as pl
 from jaxtyping import Float
 
 from randpos.errors import UserError
-from randpos.results.selection import best_runs, scores
+from randpos.results.scores import (
+    PAPER,
+    best_runs,
+    counted_accuracies,
+    score_runs,
+)
 from randpos.store.tables import StoreTables
+from randpos.training.score import mean_accuracies
 
 TASK = "missing_duplicate"
 THRESHOLD = 0.9
 REMEDY = "randpos reproduce efficiency"
+SAME_START = ["variant", "batch", "training_length", "maximum", "seed", "learning_rate"]
+"""What runs share of which one is the beginning of the other."""
 
 Curve = Float[np.ndarray, "point 2"]
 
 
 class Contender(NamedTuple):
-    """One way to train: its best seed and learning rate, at all budgets of the store."""
+    """One way to train: its best seed and learning rate."""
 
     encoding: str
     training_length: int
@@ -45,7 +49,7 @@ class Contender(NamedTuple):
     training: Curve
     """Seconds and accuracy on training batches, of the longest run."""
     test: Curve
-    """Seconds and mean accuracy over the test lengths, one row per budget."""
+    """Seconds and mean accuracy over the test lengths."""
 
 
 class Efficiency(NamedTuple):
@@ -59,12 +63,12 @@ class Efficiency(NamedTuple):
 
     @property
     def speed_ratio(self) -> float:
-        """How many times as many steps per second short training takes (paper: 7.6)."""
+        """Steps per second of short training over those of long training (paper: 7.6)."""
         return self.short.steps_per_second / self.long.steps_per_second
 
     @property
     def time_ratio(self) -> float | None:
-        """How many times as soon it reaches the threshold of the test accuracy (paper: 35.4).
+        """Time of long training to the threshold over that of short training (paper: 35.4).
 
         None unless both are known to have crossed it.
         """
@@ -75,7 +79,7 @@ class Efficiency(NamedTuple):
 def time_to(curve: Curve, threshold: float = THRESHOLD) -> float | None:
     """Returns when a curve first crosses the threshold, interpolated over the logarithm of time.
 
-    None if it stays below; also if its first point lies above already, as then nobody knows when.
+    None if it stays below, and if its first point is above already.
     """
     above = np.flatnonzero(curve[:, 1] > threshold)
     if not len(above) or above[0] == 0:
@@ -84,22 +88,27 @@ def time_to(curve: Curve, threshold: float = THRESHOLD) -> float | None:
     return float(begin * (end / begin) ** ((threshold - low) / (high - low)))
 
 
-def compare_efficiency(records: StoreTables) -> Efficiency:
+def compare_efficiency(records: StoreTables, tests: pl.DataFrame | None = None) -> Efficiency:
     """Compares randomized relative, trained on short sequences, with relative trained on long ones.
 
     The short training length is the shortest that randomized relative has been trained with on
     missing_duplicate (40), the long one the longest of relative (500).
+
+    Args:
+        records: The store.
+        tests: Tests along the way: columns run, step, length and accuracy.
     """
-    runs = records.runs.filter(
-        (pl.col("status") == "complete") & (pl.col("task") == TASK) & (pl.col("seconds") > 0)
+    scored = score_runs(records)
+    done = scored.filter(
+        pl.col("status") == "complete", pl.col("task") == TASK, pl.col("seconds") > 0
     )
-    # Only positions as the paper has them: other values of L are another experiment.
-    randomized = runs.filter(encoding="randomized-relative", reading="positions", draw="per_batch")
+    # Only positions as in the paper's text; of several L the one nearest to the paper's.
+    distance = (pl.col("maximum") - PAPER.positions.maximum).abs()
+    randomized = done.filter(pl.col("encoding") == "randomized-relative", pl.col("as_in_text"))
     randomized = randomized.filter(
-        pl.col("training_length") == pl.col("training_length").min(),
-        (pl.col("maximum") - 2048).abs() == (pl.col("maximum") - 2048).abs().min(),
+        pl.col("training_length") == pl.col("training_length").min(), distance == distance.min()
     )
-    plain = runs.filter(encoding="relative")
+    plain = done.filter(pl.col("encoding") == "relative")
     plain = plain.filter(pl.col("training_length") == pl.col("training_length").max())
     for name, found in (("randomized-relative", randomized), ("relative", plain)):
         if found.is_empty():
@@ -112,61 +121,66 @@ def compare_efficiency(records: StoreTables) -> Efficiency:
         )
     randomized, plain = _alike(randomized, plain)
     lengths = (seen + 1, min(map(_longest, (randomized, plain))))
-    short, long = (_contender(records, found, lengths) for found in (randomized, plain))
+    short, long = (_contender(records, side, lengths, tests) for side in (randomized, plain))
     return Efficiency(TASK, short, long, lengths)
 
 
-def _alike(*sides: pl.DataFrame) -> list[pl.DataFrame]:
-    """Keeps the runs of one model, batch and clipping; of several, those of the largest batch."""
-
-    def kind(config: str) -> tuple[int, str]:
-        data = json.loads(config)
-        return data["batch"], json.dumps([data["model"], data["clip"]], sort_keys=True)
-
-    kinds = [[kind(config) for config in runs["config"]] for runs in sides]
-    shared = set.intersection(*map(set, kinds))
-    if not shared:
+def _alike(left: pl.DataFrame, right: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Keeps the runs of one model and batch; of several, those of the largest batch."""
+    kind = ["batch", "variant"]
+    shared = left.select(kind).join(right.select(kind), on=kind).sort(kind, descending=True)
+    if shared.is_empty():
         raise UserError(f"The runs on {TASK} share no model and batch; run {REMEDY} first.")
-    chosen = max(shared)
-    return [
-        runs.filter(pl.Series([one == chosen for one in found], dtype=pl.Boolean))
-        for runs, found in zip(sides, kinds, strict=True)
-    ]
+    return left.join(shared.head(1), on=kind, how="semi"), right.join(
+        shared.head(1), on=kind, how="semi"
+    )
 
 
 def _longest(runs: pl.DataFrame) -> int:
-    """Returns how far the runs of the most steps were to be tested, at most."""
-    longest = runs.filter(pl.col("steps") == pl.col("steps").max())
-    return max(longest["test_length"])
+    """Returns the largest M of the runs of the most steps."""
+    return max(runs.filter(pl.col("steps") == pl.col("steps").max())["test_length"])
 
 
-def _contender(records: StoreTables, runs: pl.DataFrame, lengths: tuple[int, int]) -> Contender:
-    scored = scores(records, runs, first=lengths[0], last=lengths[1])
-    if scored.is_empty():
+def _contender(
+    records: StoreTables, runs: pl.DataFrame, lengths: tuple[int, int], tests: pl.DataFrame | None
+) -> Contender:
+    ends = {"score": (pl.lit(lengths[0]), pl.lit(lengths[1]))}
+    means = mean_accuracies(counted_accuracies(records, runs), ["run"], ends)
+    tested = runs.drop("score", "score_error").join(means, on="run").drop_nulls("score")
+    if tested.is_empty():
         raise UserError(
             f"The runs of {runs['encoding'].item(0)} on {TASK} have not been tested over the "
             f"lengths {lengths[0]} to {lengths[1]}; run {REMEDY} first."
         )
-    longest = scored.filter(pl.col("steps") == pl.col("steps").max())
-    best = best_runs(longest, ["encoding"]).row(0, named=True)
-    begun_alike = [_but_steps(text) == _but_steps(best["config"]) for text in scored["config"]]
-    same = scored.filter(pl.Series(begun_alike))
-    same = same.sort("seconds").unique("steps", keep="first", maintain_order=True)
-    speed = best["step"] / best["seconds"]
-    curve = [(step / speed, accuracy) for step, _, accuracy in json.loads(best["curve"])]
+    longest = tested.filter(pl.col("steps") == pl.col("steps").max())
+    best = best_runs(longest, ["encoding"])
+    run = best.row(0, named=True)
+    speed = run["step"] / run["seconds"]
+    curve = [(step / speed, accuracy) for step, _, accuracy in json.loads(run["curve"])]
+    along = _tests_along(tests, run["run"], ends)
+    if along.is_empty():
+        begun = tested.join(best, on=SAME_START, how="semi", nulls_equal=True).sort("seconds")
+        points = begun.unique("steps", keep="first", maintain_order=True)
+        test = points.select("seconds", "score")
+    else:
+        test = along.select(pl.col("step") / speed, "score")
     return Contender(
-        best["encoding"],
-        best["training_length"],
-        best["seed"],
-        best["learning_rate"],
-        best["steps"],
+        run["encoding"],
+        run["training_length"],
+        run["seed"],
+        run["learning_rate"],
+        run["steps"],
         speed,
         np.array(curve, np.float64).reshape(-1, 2),
-        same.select("seconds", "score").to_numpy().astype(np.float64),
+        test.to_numpy().astype(np.float64),
     )
 
 
-def _but_steps(config: str) -> dict[str, object]:
-    """Returns what decides how a run begins."""
-    beside = ("steps", "evaluation", "test_length")
-    return {name: value for name, value in json.loads(config).items() if name not in beside}
+def _tests_along(
+    tests: pl.DataFrame | None, run: str, ends: dict[str, tuple[pl.Expr, pl.Expr]]
+) -> pl.DataFrame:
+    """Returns step and score of each test along the way that covers the lengths."""
+    if tests is None:
+        return pl.DataFrame(schema={"step": pl.Int64, "score": pl.Float64})
+    own = tests.filter(pl.col("run") == run, pl.col("step") > 0)
+    return mean_accuracies(own, ["step"], ends).drop_nulls("score").sort("step")

@@ -8,58 +8,54 @@ from pathlib import Path
 
 import polars as pl
 
-from randpos.paper import RANDOMIZED
-from randpos.paper.looks import task_label
-from randpos.results.budgets import PAPERS, budgets, count
+from randpos.paper.artifacts import ARTIFACTS, Artifact, tables
+from randpos.paper.looks import encoding_label, task_label
+from randpos.results.comparison import BEST, Comparison, Difference, compare
 from randpos.results.scores import score_runs
-from randpos.results.tables.encodings import from_paper
+from randpos.results.selection import PAPER_BUDGET, Budget, budgets, count, select
+from randpos.results.tables.cells import from_paper
 from randpos.results.tables.formats import render
-from randpos.results.tables.labels import encoding_label
-from randpos.results.tables.make import BUILDERS
 from randpos.results.tables.table import MISSING, Cell, Row, Table
 from randpos.store.tables import StoreTables
 
-CLEAR = 5.0
-"""Points below which two scores count as alike: about twice the noise of a difference between
-scores over nine lengths with a hundred examples each, which is the test of our own runs."""
-
-SECTIONS = {
-    "table1": "Scores of all encodings",
-    "gains": "The headline: what randomized positions gain",
-    "comparison": "Randomized against plain, seed by seed",
-    "readings": "What randomized relative may mean",
-    "ablation-sorting": "Without sorting",
-    "geometric": "Geometric attention",
-    "max-position": "The largest position L",
-    "running-times-measured": "Hours of training",
-}
-SIDES = ("readings", "ablation-sorting", "geometric", "max-position")
-"""Experiments that compare settings, each on a few tasks."""
+LEFT_OUT = ("running-times", "intervals")
+"""Tables that repeat others on this page."""
 
 
 def findings(records: StoreTables, store: Path, out: Path = Path("docs/results.md")) -> str:
     """Returns the page as Markdown; every number on it comes from the store or from the paper."""
     scored = score_runs(records)
-    tables = {name: BUILDERS[name](scored, None) for name in SECTIONS}
+    made = {
+        name: _measured(artifact, artifact.make_table(scored))
+        for name, artifact in tables().items()
+        if name not in LEFT_OUT
+    }
     parts = [
         "# What we found",
         f"*Written by `randpos report {store} --out {out}`; do not edit by hand.*",
-        *introduction(scored),
+        introduction(scored),
         "## In short",
-        *verdicts(tables["comparison"]),
-        *ordered(tables["readings"], SECTIONS["readings"]),
-        *reading_words(tables["readings"], tables["table1"]),
-        *(text for name in SIDES[1:] for text in ordered(tables[name], SECTIONS[name])),
     ]
-    for name, title in SECTIONS.items():
-        if (table := _measured(tables[name])).rows:
-            parts += [f"## {title}", render(table, "markdown").strip()]
+    compared = [(budget, comparisons(scored, budget)) for budget in budgets(scored)]
+    compared = [(budget, found) for budget, found in compared if found]
+    for budget, found in compared:
+        parts += [f"**{budget.text}.** {verdict_sentence(found)}", verdict_table(found)]
+    if not compared:
+        parts.append("No randomized encoding has a plain one beside it yet.")
+    for name, table in made.items():
+        if ARTIFACTS[name].section == "Ablations":
+            parts += ranked(table, ARTIFACTS[name].title)
+    if "readings" in made:
+        parts += draws_per_layer(made["readings"])
+    for name, table in made.items():
+        if table.rows:
+            parts += [f"## {ARTIFACTS[name].title}", render(table, "markdown").strip()]
     return "\n\n".join(parts) + "\n"
 
 
-def _measured(table: Table) -> Table:
-    """Leaves out tasks that were not run; of a side experiment, those with half of it or less."""
-    least = len(table.columns) / 2 if table.name in SIDES else 0
+def _measured(artifact: Artifact, table: Table) -> Table:
+    """Leaves out tasks that were not run; of an ablation, those with half of it or less."""
+    least = len(table.columns) / 2 if artifact.section == "Ablations" else 0
 
     def filled(row: Row) -> int:
         return sum(table.cell(row, column).ours is not None for column in table.columns)
@@ -67,12 +63,14 @@ def _measured(table: Table) -> Table:
     return dataclasses.replace(table, rows=[row for row in table.rows if filled(row) > least])
 
 
-def introduction(scored: pl.DataFrame) -> list[str]:
+def introduction(scored: pl.DataFrame) -> str:
     """Says what was run, on what, and how it differs from the paper's budget."""
     states = Counter(scored["status"].to_list())
     counts = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     done = scored.filter(pl.col("status") == "complete")
-    devices = Counter(_device(text) for text in done["environment"])
+    devices = Counter(
+        str(json.loads(text).get("device", "unknown")) for text in done["environment"]
+    )
     where = ", ".join(f"{name} ({count(n, 'run')})" for name, n in sorted(devices.items()))
     each = done.group_by("steps", "batch").len().sort("len", "steps", descending=True)
     words = "; ".join(
@@ -84,139 +82,119 @@ def introduction(scored: pl.DataFrame) -> list[str]:
         f"training on: {where}. Budgets: {words}. The paper trains each model for 2,000,000 steps "
         "with 128 examples, ten seeds and three learning rates, and tests up to length 500. "
     )
-    if PAPERS not in budgets(scored):
+    if PAPER_BUDGET not in budgets(scored):
         text += (
             "**Nothing here is at the paper's budget**: a lower score may come from the short "
             "training, or from one run instead of the best of thirty, and a test up to a smaller "
-            "M is easier. What can be compared is the sign and the rough size of differences "
-            "between encodings that were trained alike."
+            "M is easier. Comparable are the sign and the rough size of differences between "
+            "encodings that were trained alike."
         )
-    return [text.strip()]
+    return text.strip()
 
 
-def _device(environment: str) -> str:
-    try:
-        return str(json.loads(environment)["device"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return "unknown"
+def comparisons(scored: pl.DataFrame, budget: Budget | None = None) -> list[Comparison]:
+    """Returns the pairs of a randomized encoding and its plain form at one budget."""
+    runs, _ = select(scored, scored, budget)
+    return [pair for pair in compare(runs) if pair.pair != BEST]
 
 
-def verdicts(table: Table) -> list[str]:
-    """Says where randomized minus plain, in the table `comparison`, tells the paper's story."""
-    rows = []
-    for row in table.rows:
-        for name in RANDOMIZED:
-            cell = table.cells.get((row.key, name.removeprefix("randomized-")), Cell())
-            if cell.ours is not None:
-                theirs = None if cell.paper is None else cell.paper.value
-                rows.append((row.label, encoding_label(name), cell.ours.value, theirs))
-    if not rows:
-        return ["No randomized encoding has a plain one beside it yet."]
-    words = Counter(_verdict(ours, theirs) for *_, ours, theirs in rows)
-    counted = ", ".join(f"{verdict}: **{count}**" for verdict, count in words.most_common())
+def verdict_sentence(found: Sequence[Comparison]) -> str:
+    """Counts the verdicts on pairs of encodings."""
+    verdicts = Counter(pair.verdict for pair in found)
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
+    clear = [p for p in found if p.paper and p.paper.interval and p.paper.interval.sign]
+    agree = sum(pair.verdict == "same sign as in the paper" for pair in clear)
+    return (
+        f"{count(len(found), 'pair')} of a randomized encoding and its plain form on one task: "
+        f"{counts}. The paper's difference is clear in {len(clear)} of them, and ours has the same "
+        f"sign in {agree}. A difference is clear if its 95 % interval excludes zero: a paired t "
+        "interval over our seeds, at least 3, and a Welch interval from the paper's means and "
+        "standard deviations over 10 seeds. A side is learnt if its accuracy on the longer half of "
+        "the training lengths is more than 10 points above chance; otherwise there is no verdict."
+    )
+
+
+def verdict_table(found: Sequence[Comparison]) -> str:
+    """Lists the pairs with both differences, in-domain accuracies and verdicts, as Markdown."""
     lines = [
-        "| task | encoding | randomized − plain, ours | the paper's | verdict |",
-        "|---|---|---:|---:|---|",
-        *(
-            f"| {task} | {name} | {ours:+.1f} | "
-            f"{'–' if theirs is None else format(theirs, '+.1f')} | {_verdict(ours, theirs)} |"
-            for task, name, ours, theirs in rows
-        ),
+        "| task | encoding | seeds | randomized − plain, ours | the paper's "
+        "| in-domain, randomized / plain | verdict |",
+        "|---|---|---:|---:|---:|---:|---|",
     ]
-    return [
-        f"Of {len(rows)} pairs of a randomized encoding and its plain form on the same task: "
-        f"{counted}. Means over seeds are compared with the paper's means over ten. Differences "
-        f"under {CLEAR:.0f} points count as none. Those between seeds can be larger than that: "
-        f"the paper's standard deviations reach {_spread():.0f} points, and where we have one "
-        "seed we cannot tell.",
-        "\n".join(lines),
-    ]
+    for pair in found:
+        in_domain = " / ".join(f"{accuracy:.1f}" for accuracy in pair.in_domain)
+        lines.append(
+            f"| {task_label(pair.task)} | {encoding_label(pair.randomized)} | {len(pair.seeds)} | "
+            f"{_difference(pair.ours)} | {_difference(pair.paper)} | {in_domain} | {pair.verdict} |"
+        )
+    return "\n".join(lines)
 
 
-def _spread() -> float:
-    """Returns the largest standard deviation over seeds that the paper prints for an encoding."""
-    return max(value.sd or 0.0 for value in from_paper("means", "mean").values())
+def _difference(difference: Difference | None) -> str:
+    if difference is None:
+        return MISSING
+    value, interval = difference
+    return f"{value:+.1f}" + (f" [{interval.low:+.1f}, {interval.high:+.1f}]" if interval else "")
 
 
-def _verdict(ours: float, theirs: float | None) -> str:
-    """Says whether two differences tell the same story."""
-    if theirs is None:
-        return "not in the paper"
-
-    def sign(value: float) -> int:
-        return 0 if abs(value) < CLEAR else 1 if value > 0 else -1
-
-    if sign(ours) == sign(theirs):
-        return "agrees in sign" if sign(ours) else "no clear difference in either"
-    if not sign(ours):
-        return "no clear difference at our budget"
-    return "clear here, not in the paper" if not sign(theirs) else "opposite sign"
-
-
-def ordered(table: Table, title: str) -> list[str]:
-    """Orders what a side experiment compares by its scores, best first."""
+def ranked(table: Table, title: str) -> list[str]:
+    """Orders the settings of an ablation by their scores, best first."""
     lines = []
-    for row in _measured(table).rows:
+    for row in table.rows:
         ours: dict[str, float] = {}
         for column in table.columns:
             if (value := table.cell(row, column).ours) is not None:
                 ours.setdefault(column.label, value.value)  # the maximum stands before the mean
-        best = sorted(ours.items(), key=lambda one: -one[1])
+        best = sorted(ours.items(), key=lambda item: -item[1])
         words = ", ".join(f"{label} ({score:.1f})" for label, score in best)
         lines.append(f"- {row.label}: {words}")
     return [f"**{title}**, best score first:", "\n".join(lines)] if lines else []
 
 
-def reading_words(readings: Table, table1: Table) -> list[str]:
-    """Says what the readings and draws of a random offset do, beside the plain encoding."""
+def draws_per_layer(readings: Table) -> list[str]:
+    """Says how drawing positions per layer changes the score, beside the paper's spread."""
     parts = []
-    for row in _measured(readings).rows:
+    for row in readings.rows:
         task, encoding = row.key.split("\n")
         ours = {
-            tuple(column.key.split("\n")): cell.ours.value
+            tuple(column.key.split("\n")): value.value
             for column in readings.columns
-            if (cell := readings.cell(row, column)).ours is not None
+            if (value := readings.cell(row, column).ours) is not None
         }
-        plain = table1.cells.get((task, encoding.removeprefix("randomized-")), Cell()).ours
-        words = f"{task_label(task)}: the readings and draws score {_range(ours.values())}"
-        words += f", the plain encoding {plain.value:.1f}." if plain else "."
-        gaps = {
-            reading: score - ours[reading, "per_batch"]
-            for (reading, draw), score in ours.items()
+        gaps = ", ".join(
+            f"{score - ours[reading, 'per_batch']:+.1f} ({reading})"
+            for (reading, draw), score in sorted(ours.items())
             if draw == "per_layer" and (reading, "per_batch") in ours
-        }
-        if gaps:
-            each = ", ".join(f"{gap:+.1f} ({reading})" for reading, gap in sorted(gaps.items()))
-            words += f" Drawing per layer instead of per batch changes the score by {each}."
-        if (task, encoding) in (known := from_paper("means", "mean")):
-            words += (
-                f" The paper's standard deviation over seeds is {known[task, encoding].sd} in this "
-                "cell: smaller differences say little."
-            )
+        )
+        if not gaps:
+            continue
+        words = f"{task_label(task)}: drawing per layer instead of per batch changes the score by "
+        words += f"{gaps}."
+        if known := from_paper("means", "mean").get((task, encoding)):
+            words += f" The paper's standard deviation over seeds in this cell is {known.sd}."
         parts.append(words)
     return parts
 
 
-def _range(scores: Iterable[float]) -> str:
-    low, high = min(every := list(scores)), max(every)
-    return f"{low:.1f}" if low == high else f"{low:.1f} to {high:.1f}"
-
-
-def beside(table: Table, encodings: Sequence[str]) -> str:
-    """Returns our number and the paper's in each cell: a table for a README."""
-    columns = [column for column in table.columns if column.key in encodings]
+def readme_table(table: Table, encodings: Iterable[str]) -> str:
+    """Returns our score, in-domain accuracy and the paper's score in each cell, as Markdown."""
+    columns = [column for column in table.columns if column.key in set(encodings)]
     lines = [
         f"| task | {' | '.join(encoding_label(column.key) for column in columns)} |",
         f"|---|{'---:|' * len(columns)}",
     ]
-    for row in _measured(table).rows:
-        cells = (table.cell(row, column) for column in columns)
-        lines.append(f"| {row.label} | {' | '.join(map(_ours_and_theirs, cells))} |")
-    return "\n".join(lines)
+    for row in table.rows:
+        cells = [table.cell(row, column) for column in columns]
+        if any(cell.ours for cell in cells):
+            lines.append(f"| {row.label} | {' | '.join(map(_ours_and_theirs, cells))} |")
+    counts = [note for note in table.notes if note.startswith(("Mean over", "Maximum over"))]
+    legend = "Score in % [in-domain accuracy] (the paper's score)."
+    return "\n".join([*lines, "", " ".join([legend, *counts])])
 
 
 def _ours_and_theirs(cell: Cell) -> str:
-    ours, theirs = (
-        MISSING if side is None else f"{side.value:.1f}" for side in (cell.ours, cell.paper)
-    )
-    return f"{ours} ({theirs})"
+    if cell.ours is None:
+        return MISSING
+    within = "".join(f" [{accuracy:.1f}]" for accuracy in cell.ours.in_domain)
+    theirs = "" if cell.paper is None else f" ({cell.paper.value:.1f})"
+    return f"{cell.ours.value:.1f}{within}{theirs}"

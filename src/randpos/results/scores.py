@@ -1,7 +1,6 @@
-"""The score of every run, and what a cell of a table makes of its runs.
+"""Scores of all runs of a store, and what a cell of a table shows of them.
 
-All runs of a store at once, as frames. A *cell* is a task and an encoding under one budget: runs of
-different budgets, or whose positions were drawn in different ways, never share one.
+A *cell* is a task and an encoding, trained with one budget and with positions drawn in one way.
 """
 
 import json
@@ -10,143 +9,202 @@ import polars as pl
 
 from randpos.catalog import combinations
 from randpos.experiment import Experiment, flat
-from randpos.store.tables import RUNS, StoreTables
+from randpos.paper.statements import MARGIN
+from randpos.store.tables import StoreTables
+from randpos.tasks import TASKS
+from randpos.training.score import mean_accuracies
 
-PAPER_STEPS = Experiment().steps
+PAPER = Experiment()
 
-BUDGET = ["variant", "training_length", "test_length", "steps", "batch", "tested_batch"]
-"""What must agree within a cell; `variant` lists what differs from the paper's model and schedule,
-and `test_length` is the longest length that was tested."""
+BUDGET = ["variant", "training_length", "test_length", "steps", "batch"]
+"""What runs must share to be compared; `variant` lists the other settings unlike the paper's."""
 SETTING = ["maximum", "reading", "draw"]
-"""How positions were drawn; L is null where positions are ordinal."""
+"""How positions were drawn; null where they are ordinal."""
 CELL = ["task", "encoding", *SETTING, *BUDGET]
+TESTED = {"tested_batch": "batch", "tested_seed": "seed", "tested_draws": "draws"}
+"""How a run was tested, and the columns of the accuracies that say so."""
+FEWEST_LENGTHS = 3
+"""Lengths at which two runs must agree before their answers count as constant."""
+
+_OWN_COLUMNS = {"task", "encoding", "seed", "learning_rate", "steps", "batch", "test_length"}
+_OWN_COLUMNS |= {"lengths.maximum", *(f"positions.{name}" for name in SETTING)}
 
 
 def score_runs(records: StoreTables) -> pl.DataFrame:
-    """Returns the runs with score, in-domain accuracy and the way they were tested.
+    """Returns the runs with their scores, one row each.
 
-    A run that was tested in several ways counts with the one of the most lengths (then of the
-    largest batch, then of the smallest seed).
+    A run that was tested in several ways counts with the test that reaches from N+1 to M, then with
+    that of the most lengths, the largest batch, the most draws and the smallest seed.
+
+    Returns:
+        The columns of the runs and: `score` (mean accuracy over N+1..M), `in_domain` (over
+        1..N), `upper_half` (over N/2..N), their standard errors `*_error`, `lengths` (how many were
+        tested beyond N), `tested_batch`, `tested_seed`, `tested_draws`, `learnt`, `constant`,
+        `as_in_text` (positions were drawn as the paper's text says; null if they are ordinal),
+        `variant`, `hours` and `paper_hours` (scaled to the paper's number of steps).
     """
-    runs = _sound(records.runs)
-    ways = _means(records.accuracies.join(runs.select("run", "training_length"), on="run"))
-    order = ["run", "lengths", "tested_batch", "tested_seed"]
-    ways = ways.sort(order, descending=[False, True, True, False])
-    ways = ways.unique("run", keep="first", maintain_order=True)
-    ordinal = [name for name, one in combinations().items() if not one.prefix]
-    config, step = pl.col("config").map_elements(variant, pl.String), pl.col("step")
-    return runs.join(ways, on="run", how="left", maintain_order="left").with_columns(
-        variant=config,
-        maximum=pl.when(~pl.col("encoding").is_in(ordinal)).then("maximum"),
-        test_length=pl.coalesce("longest", "test_length"),
-        tested_batch=pl.col("tested_batch").fill_null(0),
+    runs, rows = records.runs, _accuracies(records)
+    seen, longest = pl.col("training_length"), pl.col("test_length")
+    ranges = {
+        "score": (seen + 1, longest),
+        "in_domain": (pl.lit(1), seen),
+        "upper_half": ((seen / 2).ceil(), seen),
+    }
+    way = ["run", *TESTED]
+    unseen = pl.col("length").is_between(seen + 1, longest)
+    lengths = rows.group_by(way).agg(lengths=unseen.sum().cast(pl.Int64))
+    tests = mean_accuracies(rows, way, ranges).join(lengths, on=way, nulls_equal=True)
+    tests = tests.sort(
+        "run",
+        pl.col("score").is_null(),
+        -pl.col("lengths"),
+        -pl.col("tested_batch"),
+        -pl.col("tested_draws"),
+        "tested_seed",
+    ).unique("run", keep="first", maintain_order=True)
+    randomized = {name: c.default_reading for name, c in combinations().items() if c.prefix}
+    drawn = pl.when(pl.col("encoding").is_in(list(randomized))).then(pl.col(SETTING)).name.keep()
+    reading = pl.col("encoding").replace_strict(randomized, default=None, return_dtype=pl.String)
+    step = pl.col("step")
+    scored = runs.join(tests, on="run", how="left", maintain_order="left").with_columns(
+        drawn,
+        as_in_text=(pl.col("reading") == reading) & (pl.col("draw") == PAPER.positions.draw),
+        variant=pl.col("config").map_elements(variant, pl.String),
         hours=pl.col("seconds") / 3600,
-        paper_hours=pl.col("seconds") / pl.when(step > 0).then(step) * PAPER_STEPS / 3600,
+        paper_hours=pl.col("seconds") / pl.when(step > 0).then(step) * PAPER.steps / 3600,
+        chance=pl.col("task").replace_strict(
+            {name: task.chance for name, task in TASKS.items()},
+            default=None,
+            return_dtype=pl.Float64,
+        ),
     )
+    scored = scored.with_columns(learnt=pl.col("upper_half") > pl.col("chance") + MARGIN / 100)
+    return scored.join(_constant(records, scored), on="run", how="left", maintain_order="left")
 
 
-def _sound(runs: pl.DataFrame) -> pl.DataFrame:
-    """Keeps runs that say what they are; a packed store may come from anybody."""
-    texts = {"config": "{}", "environment": "{}", "curve": "[]"}
-    needed = [name for name in RUNS if name not in {*texts, "step", "seconds", "reason"}]
-    finite = pl.when(pl.col("seconds").is_between(0, 1e12)).then("seconds")  # not NaN
-    runs = runs.drop_nulls(needed).filter(pl.col("learning_rate").is_finite())
-    runs = runs.with_columns(finite, *(pl.col(n).fill_null(t) for n, t in texts.items()))
-    return runs.unique("run", keep="first", maintain_order=True)
+def _accuracies(records: StoreTables) -> pl.DataFrame:
+    """Returns the accuracies with the columns of TESTED, N and M."""
+    rows = records.accuracies.rename({column: name for name, column in TESTED.items()})
+    return rows.join(records.runs.select("run", "training_length", "test_length"), on="run")
 
 
-def _means(accuracies: pl.DataFrame) -> pl.DataFrame:
-    """Returns score and in-domain accuracy of every run and way of testing it.
+def counted_accuracies(records: StoreTables, scored: pl.DataFrame) -> pl.DataFrame:
+    """Returns the accuracies of runs in the test that counts, sorted by run and length."""
+    way = ["run", *TESTED]
+    rows = _accuracies(records).join(scored.select(way), on=way, how="semi", nulls_equal=True)
+    return rows.sort("run", "length")
 
-    Lengths between two tested ones are interpolated linearly, as in `evaluation.score`. Summed over
-    a gap, the left end counts (gap − 1)/2 times and the right end (gap + 1)/2 times.
+
+def _constant(records: StoreTables, scored: pl.DataFrame) -> pl.DataFrame:
+    """Marks runs whose answers beyond training do not depend on the input.
+
+    The store has accuracies, not answers. But all runs of a task are tested on the same examples,
+    so that constant answers show as accuracies near chance that another run of the task has at
+    every single length.
     """
-    rows = accuracies.filter(pl.col("accuracy").is_finite())
-    length, accuracy = pl.col("length").sort(), pl.col("accuracy").sort_by("length")
-    unseen = length > pl.col("training_length").first()
-
-    def mean(part: pl.Expr) -> pl.Expr:
-        gap = length.filter(part).diff().cast(pl.Float64)
-        weight = ((gap + 1) / 2).fill_null(1.0) + ((gap.shift(-1) - 1) / 2).fill_null(0.0)
-        total = (weight * accuracy.filter(part)).sum()
-        return pl.when(part.any()).then(total / weight.sum())
-
-    return rows.group_by("run", tested_batch="batch", tested_seed="seed").agg(
-        score=mean(unseen),
-        in_domain=mean(~unseen),
-        longest=pl.col("length").max().cast(pl.Int64),
-        lengths=unseen.sum().cast(pl.Int64),
-    )
+    near = pl.col("score") <= pl.col("chance") + MARGIN / 100
+    rows = counted_accuracies(records, scored.filter(near))
+    rows = rows.filter(pl.col("length") > pl.col("training_length"))
+    curves = rows.group_by("run", *list(TESTED)[:2]).agg("length", "accuracy")
+    curves = curves.filter(pl.col("length").list.len() >= FEWEST_LENGTHS)
+    curves = curves.join(scored.select("run", "task"), on="run")
+    text = [
+        pl.format("{}", pl.col(name).cast(pl.List(pl.String)).list.join(" "))
+        for name in ("length", "accuracy")
+    ]
+    same = pl.len().over("task", "tested_batch", "tested_seed", *text) > 1
+    return curves.select("run", constant=same)
 
 
 def variant(config: str) -> str:
-    """Returns how a run's model, clipping and length schedule differ from the paper's.
+    """Returns the settings of a run that differ from the paper's and have no column of their own.
 
     >>> variant(json.dumps(Experiment(clip=0.5).to_dict()))
     'clip=0.5'
     """
-    try:
-        ours = flat(json.loads(config))
-    except (ValueError, RecursionError):
-        return "unreadable configuration"
-    changed = (name for name, value in _USUAL.items() if ours.get(name) != value)
-    return ", ".join(f"{name}={ours.get(name)}" for name in changed)
+    settings = flat(json.loads(config))
+    changed = (
+        name for name, value in _PAPER_SETTINGS.items() if settings.get(name, value) != value
+    )
+    return ", ".join(f"{name}={settings[name]}" for name in changed)
 
 
-_USUAL = {
+_PAPER_SETTINGS = {
     name: value
-    for name, value in sorted(flat(Experiment().to_dict()).items())
-    if name.startswith(("clip", "model.", "lengths.")) and name != "lengths.maximum"
+    for name, value in sorted(flat(PAPER.to_dict()).items())
+    if name not in _OWN_COLUMNS and not name.startswith("evaluation.")
 }
 
 
-def counted(scored: pl.DataFrame) -> pl.DataFrame:
-    """Keeps the complete and tested runs, one for each seed and rate of a cell.
+def counted_runs(scored: pl.DataFrame) -> pl.DataFrame:
+    """Keeps the complete runs that have a score, one for each seed and rate of a cell.
 
-    L means nothing to ordinal positions, so that two runs may be the same training.
+    L has no effect on ordinal positions, so that two runs may be the same training.
     """
     done = scored.filter(pl.col("status") == "complete", pl.col("score").is_not_null())
     return done.unique([*CELL, "learning_rate", "seed"], keep="first", maintain_order=True)
 
 
+def best_runs(scored: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Returns the run with the highest score of each group; ties go to the lower rate and seed."""
+    order = [*by, "score", "learning_rate", "seed", "run"]
+    ordered = scored.sort(order, descending=[name == "score" for name in order])
+    return ordered.unique(by, keep="first", maintain_order=True)
+
+
+def best_rates(scored: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Keeps the runs at the learning rate with the highest mean score of each group.
+
+    Means are rounded, because the last bits must not decide between equal rates; ties go to the
+    lower rate.
+    """
+    means = scored.group_by(*by, "learning_rate").agg(mean=pl.col("score").mean().round(12))
+    means = means.sort(*by, -pl.col("mean"), "learning_rate")
+    best = means.unique(by, keep="first").drop("mean")
+    return scored.join(best, on=[*by, "learning_rate"], how="semi", nulls_equal=True)
+
+
 def cells(scored: pl.DataFrame) -> pl.DataFrame:
-    """Returns one row for each cell: best, mean ± sd at the best rate, counts and hours.
+    """Returns one row for each cell: best run, mean ± sd at the best rate, counts and hours.
 
     `best` is the maximum over seeds and rates (Table 1); `mean` and `sd` are over the seeds of the
-    rate with the highest mean (Table 4). Ties go to the lower rate, then to the lower seed. The
-    paper does not say whether its sd divides by n or by n − 1, and no printed cell settles it (the
-    farthest maximum lies 2.7 sd above its mean, within the bounds of both): ours divides by n − 1,
-    and is null for a single seed.
+    rate with the highest mean (Table 4). The paper does not say whether its sd divides by n or by
+    n − 1; ours divides by n − 1 and is null for a single seed.
     """
-    tested = counted(scored)
-    rates = tested.group_by(*CELL, "learning_rate").agg(
-        mean=pl.col("score").mean(), sd=pl.col("score").std(ddof=1), rate_seeds=pl.len()
+    tested = counted_runs(scored)
+    best = best_runs(tested, CELL).select(
+        *CELL,
+        "run",
+        best="score",
+        best_seed="seed",
+        best_rate="learning_rate",
+        best_in_domain="in_domain",
+        best_error="score_error",
     )
-    # Rounded, for the last bits of a mean must not decide between equal rates.
-    rates = rates.sort(pl.col("mean").round(12), "learning_rate", descending=[True, False])
-    rates = rates.unique(CELL, keep="first").rename({"learning_rate": "rate"})
-    ordered = tested.sort("score", "learning_rate", "seed", descending=[True, False, False])
-    best = ordered.group_by(CELL, maintain_order=True).agg(
-        pl.col("run").first(),
-        pl.col("in_domain").first(),
-        best=pl.col("score").first(),
-        best_seed=pl.col("seed").first(),
-        best_rate=pl.col("learning_rate").first(),
+    counts = tested.group_by(CELL).agg(
         runs=pl.len(),
         seeds=pl.col("seed").n_unique(),
         rates=pl.col("learning_rate").n_unique(),
-        lengths=pl.col("lengths").min(),
+        constant=pl.col("constant").fill_null(False).all(),
     )
-    times = (
-        scored.filter(pl.col("status") == "complete")
+    means = (
+        best_rates(tested, CELL)
         .group_by(CELL)
         .agg(
-            timed=pl.col("hours").count(),
-            hours=pl.col("hours").mean(),
-            hours_sd=pl.col("hours").std(ddof=1),
-            paper_hours=pl.col("paper_hours").mean(),
-            paper_hours_sd=pl.col("paper_hours").std(ddof=1),
+            rate=pl.col("learning_rate").first(),
+            mean=pl.col("score").mean(),
+            sd=pl.col("score").std(ddof=1),
+            mean_in_domain=pl.col("in_domain").mean(),
+            mean_error=pl.col("score_error").mean(),
+            rate_seeds=pl.len(),
         )
     )
-    both = times.join(best, on=CELL, how="left", nulls_equal=True)
-    return both.join(rates, on=CELL, how="left", nulls_equal=True).sort(CELL)
+    done = scored.filter(pl.col("status") == "complete")
+    times = done.group_by(CELL).agg(
+        pl.col("hours", "paper_hours").mean(),
+        pl.col("hours", "paper_hours").std(ddof=1).name.suffix("_sd"),
+        timed=pl.col("hours").count(),
+    )
+    for part in (best, counts, means):
+        times = times.join(part, on=CELL, how="left", nulls_equal=True)
+    return times.sort(CELL)

@@ -1,134 +1,238 @@
-"""Which runs of a store may stand in one picture, and how good each of them is."""
+"""Which runs may be compared: one budget, one way to draw positions, the same seeds and rates."""
 
-import json
-from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
-from randpos.catalog import get_combination
-from randpos.experiment import Experiment
-from randpos.store.tables import StoreTables
+from randpos.paper.looks import task_label, task_order
+from randpos.results.scores import BUDGET, PAPER, counted_runs
 
-VARIED = ("task", "encoding", "seed", "learning_rate", "positions", "evaluation")
-"""Settings in which runs of one comparison may differ."""
-PAPER = Experiment().to_dict()
+TRAINING = [name for name in BUDGET if name != "test_length"]
+SHOWN_TASKS = 4
+"""Tasks that a note lists by name; of more it gives the number."""
 
 
-def comparable(runs: pl.DataFrame, *, drawn_alike: bool = True) -> pl.DataFrame:
-    """Keeps the trained runs that share all settings but task, encoding, seed and rate.
+class Budget(NamedTuple):
+    """What runs must share to be compared; the fields are those of `scores.BUDGET`."""
 
-    A store may hold several budgets. Of these the largest is kept: the paper's model and training
-    lengths before all others, then the most steps, the largest batch and the longest test. Of
-    several ways to draw randomized positions the paper's is kept, or else the most frequent.
+    variant: str
+    training_length: int
+    test_length: int
+    steps: int
+    batch: int
 
-    Args:
-        runs: Rows of `StoreTables.runs`.
-        drawn_alike: Also demand the same L, reading and draw; ordinal positions have none.
+    @property
+    def text(self) -> str:
+        """The budget in words.
+
+        >>> Budget("clip=0.5", 40, 200, 5000, 128).text
+        '5,000 steps of 128 examples, N=40, M=200; clip=0.5'
+        """
+        words = f"{self.steps:,} steps of {self.batch:,} examples, "
+        words += f"N={self.training_length:,}, M={self.test_length:,}"
+        return f"{words}; {self.variant}" if self.variant else words
+
+
+PAPER_BUDGET = Budget("", PAPER.lengths.maximum, PAPER.test_length, PAPER.steps, PAPER.batch)
+
+
+def budgets(scored: pl.DataFrame) -> list[Budget]:
+    """Returns the budgets of the complete runs, that of the most cells first.
+
+    Of budgets with equally many cells (pairs of a task and an encoding) that of the paper's model
+    and training lengths comes first, then the one of more steps, larger batches and longer tests.
     """
-    runs = runs.filter(status="complete")
-    if runs.is_empty():
-        return runs
-    found = budgets(runs)
-    runs = runs.filter(found == min(found.unique(), key=_rank))
-    if not drawn_alike:
-        return runs
-    drawn = [
-        _text(one["positions"]) if get_combination(one["encoding"]).prefix else ""
-        for one in map(json.loads, runs["config"])
-    ]
-    counts = Counter(text for text in drawn if text)
-    usual = _text(PAPER["positions"])
-    kept = usual if usual in counts else max(sorted(counts), key=counts.__getitem__, default="")
-    return runs.filter(pl.Series(drawn).is_in(["", kept]))
+    done = scored.filter(pl.col("status") == "complete")
+    cell = pl.struct("task", "encoding").filter(pl.col("score").is_not_null())
+    counts = done.group_by(BUDGET).agg(cells=cell.n_unique())
+
+    def rank(row: tuple) -> tuple:
+        budget, cells = Budget(*row[:-1]), row[-1]
+        foreign = (budget.variant, budget.training_length != PAPER.lengths.maximum)
+        return (-cells, *foreign, -budget.steps, -budget.batch, -budget.test_length)
+
+    return [Budget(*row[:-1]) for row in sorted(counts.iter_rows(), key=rank)]
 
 
-def rivals(runs: pl.DataFrame, what: Sequence[str], alike: Sequence[str]) -> pl.DataFrame:
-    """Keeps the complete runs that have others with another setting, and are like them otherwise.
+def within(scored: pl.DataFrame, budget: Budget | None) -> pl.DataFrame:
+    """Keeps the runs of a budget; none of them where there is no budget."""
+    if budget is None:
+        return scored.clear()
+    return scored.filter(*(pl.col(name) == value for name, value in budget._asdict().items()))
 
-    Of these only the seeds and rates that all settings share, if there are any: the best of more
-    runs is better by chance.
 
-    Args:
-        runs: Rows of `StoreTables.runs`.
-        what: The columns of the setting, such as `maximum`.
-        alike: The columns in which rivals agree.
+def usual_maximum(scored: pl.DataFrame) -> pl.DataFrame:
+    """Keeps the randomized runs of one L: that of the most cells, of several the paper's."""
+    drawn = scored.filter(pl.col("maximum").is_not_null())
+    sizes = drawn.group_by("maximum").agg(cells=pl.struct("task", "encoding").n_unique())
+    sizes = sizes.sort(
+        -pl.col("cells").cast(pl.Int64), pl.col("maximum") != PAPER.positions.maximum, "maximum"
+    )
+    return drawn.join(sizes.head(1), on="maximum", how="semi")
+
+
+def usual_positions(scored: pl.DataFrame) -> pl.DataFrame:
+    """Keeps the randomized runs whose positions were drawn in one way, and all ordinal ones.
+
+    All encodings have the L of `usual_maximum`. Each has the reading and draw of the paper's text,
+    or else those of its most tasks.
     """
-    kinds = pl.struct(what).n_unique()
-    runs = runs.filter(pl.col("status") == "complete").filter(kinds.over(alike) > 1)
-    shared = kinds.over([*alike, "seed", "learning_rate"]) == kinds.over(alike)
-    runs = runs.with_columns(shared=shared)
-    return runs.filter(pl.col("shared") | ~pl.col("shared").any().over(alike)).drop("shared")
+    drawn = usual_maximum(scored)
+    ways = drawn.group_by("encoding", "reading", "draw").agg(
+        pl.col("as_in_text").first(), tasks=pl.col("task").n_unique().cast(pl.Int64)
+    )
+    ways = ways.sort("encoding", ~pl.col("as_in_text"), -pl.col("tasks"), "reading", "draw")
+    ways = ways.unique("encoding", keep="first")
+    drawn = drawn.join(ways, on=["encoding", "reading", "draw"], how="semi")
+    kept = pl.col("maximum").is_null() | pl.col("run").is_in(drawn["run"].implode())
+    return scored.filter(kept)
 
 
-def budgets(runs: pl.DataFrame) -> pl.Series:
-    """Returns each run's settings but those in which runs of one comparison may differ."""
-    settings = map(json.loads, runs["config"])
-    texts = [_text({k: v for k, v in one.items() if k not in VARIED}) for one in settings]
-    return pl.Series("budget", texts, pl.String)
-
-
-def _text(settings: dict[str, Any]) -> str:
-    return json.dumps(settings, sort_keys=True)
-
-
-def _rank(budget: str) -> tuple:
-    """Orders budgets, the largest first."""
-    settings = json.loads(budget)
-    foreign = tuple(settings[name] != PAPER[name] for name in ("model", "lengths", "clip"))
-    return (*foreign, *(-settings[name] for name in ("steps", "batch", "test_length")), budget)
-
-
-def tested(records: StoreTables) -> pl.DataFrame:
-    """Returns the accuracies of each run as it was tested best.
-
-    That is at the most lengths, then on the most examples, then with the lowest seed.
-    """
-    way = ["run", "batch", "seed"]
-    ways = records.accuracies.group_by(way).agg(pl.len().alias("lengths"))
-    order = ["run", "lengths", "batch", "seed"]
-    ways = ways.sort(order, descending=[False, True, True, False])
-    chosen = ways.unique("run", keep="first", maintain_order=True).select(way)
-    return records.accuracies.join(chosen, on=way, how="inner").sort("run", "length")
-
-
-def scores(
-    records: StoreTables, runs: pl.DataFrame, *, first: int | None = None, last: int | None = None
+def like_with_like(
+    runs: pl.DataFrame,
+    compared: Sequence[str],
+    within: Sequence[str],
+    on: Sequence[str] = ("seed", "learning_rate"),
 ) -> pl.DataFrame:
-    """Adds the column `score` to runs: the mean accuracy over lengths, N+1..M by default.
+    """Keeps the seeds and rates that all compared settings have.
 
-    Lengths that were skipped are interpolated. Runs that were
-    not tested up to both ends are left out.
+    The best of more runs is better by chance, and a single lucky seed may beat a mean of ten.
 
     Args:
-        records: The store.
-        runs: Which of its runs to score.
-        first: The first length that counts; by default N+1 of each run.
-        last: The last length that counts; by default M of each run.
+        runs: Complete and tested runs.
+        compared: The columns of the setting, such as `encoding`.
+        within: The columns of a comparison, such as `task`.
+        on: What the settings must share.
+
+    Returns:
+        The runs with a column `alike`; it is false, and all runs are kept, where the settings have
+        nothing in common.
     """
-    wanted = records.accuracies.filter(pl.col("run").is_in(runs["run"].implode()))
-    by_run = tested(StoreTables(runs, wanted)).partition_by("run", as_dict=True)
-    found: list[float | None] = []
-    for run, seen, longest in runs.select("run", "training_length", "test_length").iter_rows():
-        accuracies = by_run.get((run,))
-        start, end = first or seen + 1, last or longest
-        if accuracies is None or end < start:
-            found.append(None)
-            continue
-        lengths = accuracies["length"].to_numpy()
-        if lengths[0] > start or lengths[-1] < end:
-            found.append(None)
-            continue
-        every = np.interp(np.arange(start, end + 1), lengths, accuracies["accuracy"].to_numpy())
-        found.append(float(every.mean()))
-    return runs.with_columns(pl.Series("score", found, pl.Float64)).drop_nulls("score")
+    settings = pl.struct(compared).n_unique()
+    shared = settings.over([*within, *on]) == settings.over(within)
+    runs = runs.with_columns(shared=shared)
+    alike = pl.col("shared").any().over(within)
+    return runs.with_columns(alike=alike).filter(pl.col("shared") | ~alike).drop("shared")
 
 
-def best_runs(scored: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """Returns the run with the highest score of each group: the paper's maximum over runs."""
-    # The rest of the order only settles ties, so that the same store gives the same figure.
-    order = [*by, "score", "learning_rate", "seed", "run"]
-    descending = [name == "score" for name in order]
-    return scored.sort(order, descending=descending).unique(by, keep="first", maintain_order=True)
+def rivals(scored: pl.DataFrame, compared: Sequence[str], within: Sequence[str]) -> pl.DataFrame:
+    """Keeps the complete runs that have rivals with another setting but else the same columns."""
+    tested = counted_runs(scored)
+    tested = tested.filter(pl.struct(compared).n_unique().over(within) > 1)
+    return like_with_like(tested, compared, within)
+
+
+class Selection(NamedTuple):
+    """The runs of a table or figure, and the notes that say what they are."""
+
+    runs: pl.DataFrame
+    """Complete runs of one budget; those without a score are of use for running times only."""
+    notes: list[str]
+    """The budget first."""
+
+
+def select(
+    scored: pl.DataFrame, relevant: pl.DataFrame, budget: Budget | None, *, one_way: bool = True
+) -> Selection:
+    """Returns the relevant runs of one budget, and notes on how they were trained and tested.
+
+    Args:
+        scored: All runs.
+        relevant: Those that the table could show.
+        budget: The budget asked for; by default the first of `budgets(relevant)`.
+        one_way: Keep one way to draw randomized positions.
+    """
+    budget = budget or next(iter(budgets(relevant)), None)
+    chosen = within(relevant, budget)
+    complete = chosen.filter(pl.col("status") == "complete")
+    if one_way:
+        complete = usual_positions(complete)
+    if budget is None or complete.is_empty():
+        return Selection(complete, ["No complete run."])
+    words = [f"Budget: {budget.text}"]
+    sizes = complete["maximum"].drop_nulls().unique().sort()
+    if len(sizes):
+        words.append("L=" + ", ".join(str(size) for size in sizes))
+    notes = ["; ".join(words) + "."]
+    if budget != PAPER_BUDGET:
+        notes.append(f"The paper's: {PAPER_BUDGET.text}; L=2048; 10 seeds × 3 rates.")
+    notes += _test_notes(complete, budget)
+    # A run that diverged was not tested, so only its training decides whether it belongs here.
+    alike = (pl.col(name) == getattr(budget, name) for name in TRAINING)
+    diverged = relevant.filter(pl.col("status") == "diverged", *alike).height
+    if diverged:
+        notes.append(f"Not counted: {count(diverged, 'run')} that diverged.")
+    others = scored.filter(pl.col("status") == "complete").height - complete.height
+    if others:
+        notes.append(f"{count(others, 'complete run')} of other encodings or settings left out.")
+    return Selection(complete, notes)
+
+
+def _test_notes(runs: pl.DataFrame, budget: Budget) -> list[str]:
+    """Says on how many examples, draws and lengths the runs were tested."""
+    tested = runs.filter(pl.col("score").is_not_null())
+    if tested.is_empty():
+        return ["Not tested up to M."]
+    words = f"Tested on {span(tested['tested_batch'])} examples of each length"
+    if draws := tested["tested_draws"].drop_nulls().to_list():
+        words += f" with {span(draws)} draws of positions"
+    unseen = budget.test_length - budget.training_length
+    lengths = tested["lengths"].to_list()
+    if min(lengths) < unseen:
+        words += f", at {span(lengths)} of the {unseen} lengths beyond N, the others interpolated"
+    return [f"{words}."]
+
+
+def seeds_note(runs: pl.DataFrame, cell: Sequence[str] = ("task", "encoding")) -> str:
+    """Says how many seeds and rates each cell has.
+
+    Args:
+        runs: The runs that a table or figure is made of.
+        cell: The columns that identify one of its numbers.
+    """
+    counts = runs.group_by(cell).agg(
+        pl.col("seed", "learning_rate").n_unique(),
+        *([] if "task" in cell else [pl.col("task").first()]),
+    )
+    groups = counts.group_by("seed", "learning_rate").agg(pl.len(), pl.col("task").unique())
+    groups = groups.sort("len", "seed", "learning_rate", descending=True)
+    words = []
+    for seeds, rates, number, tasks in groups.iter_rows():
+        where = "every cell" if groups.height == 1 else f"{count(number, 'cell')} ({_tasks(tasks)})"
+        words.append(f"{count(seeds, 'seed')} × {count(rates, 'rate')} in {where}")
+    return "; ".join(words) + "." if words else "No run."
+
+
+def _tasks(tasks: Iterable[str]) -> str:
+    names = task_order(tasks)
+    if len(names) > SHOWN_TASKS:
+        return count(len(names), "task")
+    return ", ".join(map(task_label, names))
+
+
+def alike_note(runs: pl.DataFrame) -> list[str]:
+    """Names the tasks in which nothing is shared, of runs from `like_with_like`."""
+    tasks = runs.filter(~pl.col("alike"))["task"].unique().to_list() if runs.height else []
+    if not tasks:
+        return []
+    return [f"No seed and rate in common, so nothing to compare: {_tasks(tasks)}."]
+
+
+def count(number: int, thing: str) -> str:
+    """Writes a number of things.
+
+    >>> count(1, "seed"), count(2000, "run")
+    ('1 seed', '2,000 runs')
+    """
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def span(values: Iterable[int]) -> str:
+    """Writes the range of some numbers.
+
+    >>> span([9, 9]), span([2, 1000])
+    ('9', '2 to 1,000')
+    """
+    low, high = min(numbers := list(values)), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

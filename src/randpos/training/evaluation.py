@@ -5,7 +5,6 @@ Lengths are padded to a few static sizes; a batch is computed in pieces that bou
 even that is too much memory, it is halved until it fits, one part after the other.
 """
 
-import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -88,33 +87,6 @@ def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[
     place = lambda k: 10946 * k % 17711 * every // 17711  # noqa: E731
     inside = (every * k - place(k) for k in range(1, -(-longest // every) + 1))
     return sorted(n for n in {1, seen, seen + 1, longest, *inside} if n <= longest)
-
-
-def score(accuracies: Sequence[Accuracy], training_length: int) -> float | None:
-    """Returns the mean accuracy over the lengths beyond training, N+1..M: the paper's score.
-
-    Lengths that were skipped are interpolated, so that a coarse evaluation weighs all lengths
-    alike; over all lengths this is the plain mean. None if no such length was tested.
-    """
-    return _mean([a for a in accuracies if a.length > training_length])
-
-
-def in_domain(accuracies: Sequence[Accuracy], training_length: int) -> float | None:
-    """Returns the mean accuracy over the training lengths 1..N."""
-    return _mean([a for a in accuracies if a.length <= training_length])
-
-
-def _mean(accuracies: Sequence[Accuracy]) -> float | None:
-    if not accuracies:
-        return None
-    ordered = sorted(accuracies)
-    total, count = ordered[0].accuracy, 1
-    for left, right in itertools.pairwise(ordered):
-        step = right.length - left.length
-        slope = (right.accuracy - left.accuracy) / step
-        total += sum(left.accuracy + slope * i for i in range(1, step + 1))
-        count += step
-    return total / count
 
 
 def sizes(experiment: Experiment) -> list[int]:

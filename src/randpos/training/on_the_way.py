@@ -9,7 +9,8 @@ import numpy as np
 
 from randpos.experiment import Experiment
 from randpos.store.folder import RunFolder
-from randpos.training.evaluation import Evaluator, score
+from randpos.training.evaluation import Evaluator
+from randpos.training.score import score
 from randpos.training.step import State
 
 POINTS = 6
@@ -39,7 +40,7 @@ class TestsOnTheWay:
     def __init__(self, experiment: Experiment) -> None:
         self.every = experiment.evaluation.every
         self.lengths = lengths_on_the_way(experiment)
-        self.seen = experiment.lengths.maximum
+        self.seen, self.longest = experiment.lengths.maximum, experiment.test_length
         tested = dataclasses.replace(experiment, evaluation=experiment.evaluation.on_the_way)
         self.evaluator = Evaluator(tested)
 
@@ -56,4 +57,4 @@ class TestsOnTheWay:
         for accuracy in found:
             row = {name: value for name, value in accuracy._asdict().items() if value is not None}
             folder.append("tests.jsonl", {"step": step, **row})
-        return score(found, self.seen)
+        return score(found, self.seen, self.longest)

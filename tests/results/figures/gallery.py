@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -110,10 +111,10 @@ def matrices() -> list[Attention]:
 DRAW: dict[str, Callable[[], Figure]] = {
     "curves": lambda: curves(main_store()),
     "two": lambda: curves(main_store(), ["reverse_string", "bucket_sort"]),
-    "one": lambda: curves(main_store(), ["reverse_string"], statistic="mean"),
+    "one": lambda: curves(main_store(), ["reverse_string"], statistic="best"),
     "few": lambda: curves(main_store(), ["even_pairs", "reverse_string"], ["none", "rope"]),
     "crowded": lambda: curves(crowded_store()),
-    "efficiency": lambda: efficiency_of_store(efficiency_store()),
+    "efficiency": lambda: efficiency_of_store(efficiency_store(), Path()),
     "max-position": lambda: max_position(sweep_store()),
     "pca": lambda: pca(activations()),
     "attention": lambda: attention(matrices()),

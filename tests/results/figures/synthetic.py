@@ -24,11 +24,21 @@ def records(
         run = experiment.digest
         runs.append(_run(experiment, run, seconds, status, curve))
         way = experiment.evaluation
-        row = (way.batch, way.seed, 1)
-        accuracies += [(run, n, value, value, None, *row) for n, value in points]
+        accuracies += [
+            {
+                "run": run,
+                "length": n,
+                "accuracy": value,
+                "whole": value,
+                "batch": way.batch,
+                "seed": way.seed,
+                "draws": 1,
+            }
+            for n, value in points
+        ]
     return StoreTables(
         pl.DataFrame(runs, schema=RUNS, orient="row"),
-        pl.DataFrame(accuracies, schema=ACCURACIES, orient="row"),
+        pl.DataFrame(accuracies, schema=ACCURACIES),
     )
 
 

@@ -11,10 +11,8 @@ from matplotlib.legend import Legend
 from randpos import combinations
 from randpos.catalog import PAPER_ROWS
 from randpos.encodings import ENCODINGS
-from randpos.paper.looks import COLOURS
-from randpos.results.figures.palette import SIGNS, look, stacks, task_title
+from randpos.paper.looks import STYLES, encoding_label, look, stacks, task_title
 from randpos.results.figures.style import caption
-from randpos.results.tables.labels import encoding_label
 from tests.results.figures.gallery import DRAW, figure
 
 
@@ -94,11 +92,10 @@ def test_an_encoding_is_called_as_in_the_tables() -> None:
         assert look(name).label == encoding_label(name).removesuffix("★")  # a footnote's sign
 
 
-def test_encodings_differ_in_colour_and_marker() -> None:
-    assert set(SIGNS) == set(COLOURS) == set(ENCODINGS)
-    assert len(set(COLOURS.values())) == len(COLOURS)
-    for position in range(2):
-        assert len({sign[position] for sign in SIGNS.values()}) == len(SIGNS)
+def test_encodings_differ_in_label_colour_and_marker() -> None:
+    assert set(STYLES) == set(ENCODINGS)
+    for values in zip(*STYLES.values(), strict=True):
+        assert len(set(values)) == len(STYLES)
 
 
 def test_stacks_lose_no_encoding() -> None:

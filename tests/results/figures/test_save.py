@@ -7,7 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from randpos import UserError
-from randpos.results.figures import FIGURES, curves, overview, pca, save
+from randpos.paper.artifacts import figures
+from randpos.results.figures import curves, overview, pca, save
 from randpos.results.figures.style import FORMATS
 from tests.results.figures.gallery import activations, main_store
 from tests.results.figures.synthetic import records
@@ -53,10 +54,10 @@ def test_a_failure_leaves_the_old_file_whole(tmp_path: Path, monkeypatch) -> Non
     assert list(tmp_path.iterdir()) == [old]
 
 
-@pytest.mark.parametrize("name", [name for name in FIGURES if name != "overview"])
-def test_an_empty_store_is_told_what_to_run(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [name for name in figures() if name != "overview"])
+def test_of_an_empty_store_the_message_says_what_to_run(name: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=f"run randpos reproduce {name}"):
-        FIGURES[name](records([]), tmp_path)
+        figures()[name].draw(records([]), tmp_path)
 
 
 def test_only_figures_need_matplotlib() -> None:

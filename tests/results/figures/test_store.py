@@ -8,7 +8,7 @@ import pytest
 import safetensors.numpy
 
 from randpos import Accuracy, UserError
-from randpos.results.figures import FIGURES
+from randpos.paper.artifacts import ARTIFACTS
 from randpos.results.inspect import best_trained
 from randpos.store.accuracies import write_accuracies
 from randpos.store.checkpoints import named_arrays
@@ -51,7 +51,7 @@ def test_the_best_run_of_each_encoding_is_loaded(store: Path) -> None:
 
 @pytest.mark.parametrize(("name", "panels"), [("pca", 2 * 2), ("attention", 2 * 2 * (1 + 1))])
 def test_figures_from_inside_the_models(name: str, panels: int, store: Path) -> None:
-    figure = FIGURES[name](read_store(store), store)
+    figure = ARTIFACTS[name].draw(read_store(store), store)
     assert len(figure.axes) == panels  # with a bar for each row of attention
     headings = [part.get_suptitle() for part in figure.subfigs]
     assert any("6" in heading for heading in headings)  # M, as 150 is longer
@@ -61,11 +61,11 @@ def test_a_packed_store_has_no_models(store: Path, tmp_path: Path) -> None:
     records = read_store(store)
     pack(records, tmp_path)
     with pytest.raises(UserError, match="but not its parameters; run randpos reproduce pca"):
-        FIGURES["pca"](read_store(tmp_path), tmp_path)
+        ARTIFACTS["pca"].draw(read_store(tmp_path), tmp_path)
 
 
 def test_a_missing_encoding_is_named(store: Path) -> None:
     records = read_store(store)
     only = records._replace(runs=records.runs.filter(encoding="relative"))
     with pytest.raises(UserError, match="no trained and tested run of randomized-relative"):
-        FIGURES["attention"](only, store)
+        ARTIFACTS["attention"].draw(only, store)

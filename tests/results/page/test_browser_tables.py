@@ -57,6 +57,10 @@ def test_views_change_by_keyboard(open_page: Open) -> None:
     page = open_page(small_store())
     page.locator("#table1-ours").focus()
     page.keyboard.press("ArrowRight")
+    assert page.locator("#table1-in_domain").is_checked()
+    assert cells(page, "table1")[0][0] == "100.0"
+    page.locator("#table1-paper").focus()
+    page.keyboard.press("Space")
     assert page.locator("#table1-paper").is_checked()
     assert cells(page, "table1")[0][:3] == ["50.4", "50.9", "96.4"]
     page.keyboard.press("ArrowRight")

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
-from randpos.results.figures.palette import look, task_title
+from randpos.paper.looks import look, task_title
 from randpos.results.figures.pca import ENCODINGS
 from randpos.results.figures.style import WIDTH, caption, styled
 from randpos.results.inspect.attention import Attention, Matrix, look_at_attention, on_antidiagonal
@@ -18,17 +18,15 @@ from randpos.results.inspect.models import best_trained, usual_lengths
 from randpos.store.tables import StoreTables
 
 CELLS = 100
-"""Rows and columns of a panel: about as many as can be told apart."""
+"""Rows and columns of a panel: about as many as the eye can separate."""
 TICKS = [0.0, 0.1, 0.25, 0.5, 1.0]
 REVERSAL = "reverse_string"
 
 
 def attention_of_store(records: StoreTables, store: Path, task: str = REVERSAL) -> Figure:
-    """Draws where a store's best models with relative and randomized relative look."""
+    """Draws the attention of a store's best models with relative and randomized relative."""
     models = best_trained(records, store, task, ENCODINGS, "randpos reproduce attention")
-    return attention(
-        [look_at_attention(one, n) for one in models for n in usual_lengths(one.experiment)]
-    )
+    return attention([look_at_attention(m, n) for m in models for n in usual_lengths(m.experiment)])
 
 
 @styled
@@ -40,12 +38,12 @@ def attention(found: Sequence[Attention]) -> Figure:
     # The square root shows faint patterns too, on the same scale for all panels.
     norm = PowerNorm(0.5, vmin=0.0, vmax=1.0)
     rows = figure.subfigures(len(found), 1, squeeze=False).flat
-    for part, one in zip(rows, found, strict=True):
-        part.suptitle(_heading(one), x=0.01, ha="left", fontsize=8.5)
+    for part, maps in zip(rows, found, strict=True):
+        part.suptitle(_heading(maps), x=0.01, ha="left", fontsize=8.5)
         panels: list[Axes] = list(part.subplots(1, layers, squeeze=False).flat)
-        for number, (axes, matrix) in enumerate(zip(panels, one.layers, strict=True)):
-            _panel(axes, one, number + 1, matrix, norm)
-            axes.set_xlabel("Key" if one is found[-1] else "", fontsize=7)
+        for number, (axes, matrix) in enumerate(zip(panels, maps.layers, strict=True)):
+            _panel(axes, maps, number + 1, matrix, norm)
+            axes.set_xlabel("Key" if maps is found[-1] else "", fontsize=7)
         panels[0].set_ylabel("Query", fontsize=7)
         bar = part.colorbar(panels[0].images[0], ax=panels, fraction=0.02, pad=0.01, aspect=30)
         bar.set_ticks(TICKS, labels=[f"{tick:g}" for tick in TICKS])
@@ -54,15 +52,15 @@ def attention(found: Sequence[Attention]) -> Figure:
     return figure
 
 
-def _heading(one: Attention) -> str:
-    beyond = "beyond training" if one.length > one.seen else "as in training"
+def _heading(maps: Attention) -> str:
+    beyond = "beyond training" if maps.length > maps.seen else "as in training"
     return (
-        f"{look(one.encoding).label}, length {one.length} ({beyond}): "
-        f"accuracy {one.accuracy:.1%} on this sequence"
+        f"{look(maps.encoding).label}, length {maps.length} ({beyond}): "
+        f"accuracy {maps.accuracy:.1%} on this sequence"
     )
 
 
-def _panel(axes: Axes, one: Attention, layer: int, matrix: Matrix, norm: PowerNorm) -> None:
+def _panel(axes: Axes, maps: Attention, layer: int, matrix: Matrix, norm: PowerNorm) -> None:
     pooled, factor = shrink(matrix)
     end = factor * len(pooled) - 0.5
     image = axes.imshow(
@@ -71,10 +69,10 @@ def _panel(axes: Axes, one: Attention, layer: int, matrix: Matrix, norm: PowerNo
     image.set_gid("attention")
     axes.set(xlim=(-0.5, len(matrix) - 0.5), ylim=(len(matrix) - 0.5, -0.5))
     for line in (axes.axhline, axes.axvline):
-        line(one.first - 0.5, color="white", linewidth=0.5, alpha=0.6)
+        line(maps.first - 0.5, color="white", linewidth=0.5, alpha=0.6)
     title = f"Layer {layer}"
-    if one.task == REVERSAL:
-        title += f": {on_antidiagonal(matrix, one.first):.0%}"
+    if maps.task == REVERSAL:
+        title += f": {on_antidiagonal(matrix, maps.first):.0%}"
     axes.set_title(title, fontsize=7.5, pad=3)
     axes.set_xticks([])
     axes.set_yticks([])
@@ -82,7 +80,7 @@ def _panel(axes: Axes, one: Attention, layer: int, matrix: Matrix, norm: PowerNo
 
 
 def shrink(matrix: Matrix) -> tuple[Float[np.ndarray, "cell cell"], int]:
-    """Returns a matrix small enough to draw, and how many tokens a cell of it stands for.
+    """Pools a matrix for drawing; returns it and the number of tokens per cell.
 
     A cell is the maximum of its tokens: a mean would wash out lines that are one token wide.
     """
@@ -95,9 +93,9 @@ def shrink(matrix: Matrix) -> tuple[Float[np.ndarray, "cell cell"], int]:
 def _remarks(found: Sequence[Attention]) -> str:
     remarks = (
         f"One sequence of {task_title(found[0].task)} per row; the maximum over the heads. White "
-        "lines: where the input ends and the answer begins."
+        "lines: the end of the input."
     )
-    if any(len(one.layers[0]) > CELLS for one in found):
+    if any(len(maps.layers[0]) > CELLS for maps in found):
         remarks += " Long sequences: the maximum over neighbouring tokens."
     if found[0].task == REVERSAL:
         remarks += "\nPercentages: answering tokens that look most at the token they must copy."

@@ -1,9 +1,12 @@
 """Accuracy over training time: short sequences with randomized positions against long ones."""
 
+from pathlib import Path
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from randpos.paper.looks import look, task_title
 from randpos.paper.published import claim
 from randpos.results.efficiency import (
     THRESHOLD,
@@ -12,12 +15,11 @@ from randpos.results.efficiency import (
     compare_efficiency,
     time_to,
 )
-from randpos.results.figures.palette import look, task_title
 from randpos.results.figures.style import caption, line_style, percent, styled
 from randpos.store.tables import StoreTables
 
 
-def efficiency_of_store(records: StoreTables) -> Figure:
+def efficiency_of_store(records: StoreTables, store: Path) -> Figure:
     """Draws the figure of a store's runs on missing_duplicate."""
     return efficiency(compare_efficiency(records))
 
@@ -30,11 +32,11 @@ def efficiency(found: Efficiency) -> Figure:
     axes.set_xscale("log")
     axes.axhline(THRESHOLD, color="black", linestyle=":", linewidth=0.8, gid="threshold")
     shown = np.concatenate(
-        [c for one in (found.short, found.long) for c in (one.training, one.test)]
+        [c for side in (found.short, found.long) for c in (side.training, side.test)]
     )
     axes.set_ylim(min(0.4, shown[:, 1].min() - 0.05), 1.03)
-    for one in (found.long, found.short):
-        _draw(axes, one)
+    for side in (found.long, found.short):
+        _draw(axes, side)
     axes.yaxis.set_major_formatter(percent)
     axes.set_xlabel("Training time (seconds)")
     axes.set_ylabel("Accuracy (%)")
@@ -44,16 +46,16 @@ def efficiency(found: Efficiency) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, one: Contender) -> None:
-    style, name = line_style(one.encoding), one.encoding
-    label = f"{style.pop('label')}, N = {one.training_length}"
+def _draw(axes: Axes, side: Contender) -> None:
+    style, name = line_style(side.encoding), side.encoding
+    label = f"{style.pop('label')}, N = {side.training_length}"
     thin = {"color": style["color"], "linestyle": style["linestyle"], "linewidth": 0.8}
     axes.plot(
-        *one.training.T, **thin, alpha=0.7, gid=f"{name} training", label=f"{label}: training"
+        *side.training.T, **thin, alpha=0.7, gid=f"{name} training", label=f"{label}: training"
     )
     style["markersize"] = 5.5
-    axes.plot(*one.test.T, **style, gid=f"{name} test", label=f"{label}: test", zorder=3)
-    when = time_to(one.test)
+    axes.plot(*side.test.T, **style, gid=f"{name} test", label=f"{label}: test", zorder=3)
+    when = time_to(side.test)
     if when is not None:
         axes.vlines(when, axes.get_ylim()[0], THRESHOLD, color=style["color"], linewidth=0.7)
         text, low = f"{_duration(when)} ", axes.get_xaxis_transform()
@@ -67,28 +69,28 @@ def _remarks(found: Efficiency) -> str:
     first, last = found.lengths
     ratio = found.time_ratio
     if ratio is None:
-        reached = " ".join(_unknown(one) for one in (short, long) if time_to(one.test) is None)
+        reached = " ".join(_unknown(side) for side in (short, long) if time_to(side.test) is None)
     else:
         reached = (
             f"Above {THRESHOLD:.0%} of test accuracy {ratio:.3g} times as soon "
             f"(interpolated); paper: {claim('speedup')}."
         )
     return (
-        f"Test: mean accuracy over lengths {first} to {last}, one point per budget of training. "
+        f"Test: mean accuracy over lengths {first} to {last}. "
         f"Training: accuracy on the training batches, of lengths up to N.\n"
         f"{reached}\n"
         f"{short.steps_per_second:.3g} against {long.steps_per_second:.3g} steps/s: "
         f"{found.speed_ratio:.3g} times as fast. Paper, on a V100: "
         f"{claim('steps_per_second_short')} against {claim('steps_per_second_long')}.\n"
-        f"Budget: {short.steps:,} and {long.steps:,} steps; best run each."
+        f"Budget: {short.steps:,} and {long.steps:,} steps; one seed each."
     )
 
 
-def _unknown(one: Contender) -> str:
-    """Says why nobody knows when the threshold was crossed."""
-    name = f"{look(one.encoding).label} with N = {one.training_length}"
-    if (one.test[:, 1] > THRESHOLD).any():
-        return f"{name} was above {THRESHOLD:.0%} already when first tested: train fewer steps too."
+def _unknown(side: Contender) -> str:
+    """Says why the time of crossing the threshold is not known."""
+    name = f"{look(side.encoding).label} with N = {side.training_length}"
+    if (side.test[:, 1] > THRESHOLD).any():
+        return f"{name} was above {THRESHOLD:.0%} at its first test: test it earlier."
     return f"{name} did not reach {THRESHOLD:.0%} of test accuracy."
 
 

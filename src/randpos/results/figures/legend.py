@@ -1,12 +1,12 @@
-"""The legend of the curves over length: an encoding and its randomized version stand together."""
+"""The legend of the curves over length: each encoding above its randomized version."""
 
 from typing import Literal
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from randpos.results.figures.palette import GUIDE, stacks
-from randpos.results.figures.style import sample_chance, sample_line
+from randpos.paper.looks import stacks
+from randpos.results.figures.style import GUIDE, sample_chance, sample_line
 
 WIDEST = 5
 """Columns of the legend: as many as fit the width."""

@@ -1,4 +1,4 @@
-"""The method in one sketch: what a longer sequence meets at test time (figure 1)."""
+"""The method in one sketch: positions in training and in longer test sequences (figure 1)."""
 
 import jax
 import numpy as np
@@ -7,8 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from randpos.positions import sample_positions
-from randpos.results.figures.palette import GUIDE, LONG, NOTE, SHORT
-from randpos.results.figures.style import WIDTH, styled
+from randpos.results.figures.style import GUIDE, LONG, NOTE, SHORT, WIDTH, styled
 
 N, M, L = 6, 12, 24
 """Small enough to draw every position."""
@@ -17,7 +16,7 @@ SEEN = "#e8f1f8"
 
 @styled
 def overview() -> Figure:
-    """Draws ordinal positions that run out of the trained range, and ordered random subsets."""
+    """Draws ordinal positions beyond the trained range, and ordered random subsets."""
     figure = Figure(figsize=(WIDTH, 3.5), layout="constrained")
     top, bottom = figure.subplots(2, 1, height_ratios=[2, 3])
     ordinal = [("Training", np.arange(1, N + 1)), ("Test", np.arange(1, M + 1))]

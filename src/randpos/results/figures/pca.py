@@ -8,16 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from randpos.paper.looks import look, task_title
 from randpos.paper.published import claim
-from randpos.results.figures.palette import LONG, SHORT, look, task_title
-from randpos.results.figures.style import WIDTH, caption, styled
+from randpos.results.figures.style import LONG, SHORT, WIDTH, caption, styled
 from randpos.results.inspect.activations import Activations, Layer, compare_activations
 from randpos.results.inspect.models import best_trained
 from randpos.store.tables import StoreTables
 
 ENCODINGS = ("relative", "randomized-relative")
 PUBLISHED = {"relative": "relative", "randomized-relative": "randomized"}
-"""Under which name the paper's accuracies are kept."""
+"""The names of the paper's accuracies in its claims."""
 EQUAL = 1e-4
 """Activations that differ by less in a plane are one dot."""
 
@@ -25,7 +25,7 @@ EQUAL = 1e-4
 def pca_of_store(records: StoreTables, store: Path, task: str = "reverse_string") -> Figure:
     """Draws the activations of a store's best models with relative and randomized relative."""
     models = best_trained(records, store, task, ENCODINGS, "randpos reproduce pca")
-    return pca([compare_activations(one) for one in models])
+    return pca([compare_activations(model) for model in models])
 
 
 @styled
@@ -34,10 +34,10 @@ def pca(found: Sequence[Activations]) -> Figure:
     layers = len(found[0].layers)
     figure = Figure(figsize=(WIDTH, 1.74 * len(found) + 0.95), layout="constrained")
     rows = figure.subfigures(len(found), 1, squeeze=False).flat
-    for part, one in zip(rows, found, strict=True):
-        part.suptitle(_heading(one), x=0.01, ha="left", fontsize=8.5)
+    for part, model in zip(rows, found, strict=True):
+        part.suptitle(_heading(model), x=0.01, ha="left", fontsize=8.5)
         panels: list[Axes] = list(part.subplots(1, layers, squeeze=False).flat)
-        for axes, layer in zip(panels, one.layers, strict=True):
+        for axes, layer in zip(panels, model.layers, strict=True):
             _panel(axes, layer)
         panels[0].set_ylabel("PC 2", fontsize=7, labelpad=2)
     first = found[0]
@@ -63,7 +63,7 @@ def _remarks(found: Sequence[Activations]) -> str:
         f"the range of those at length {short}; in brackets, how many of other sequences of length "
         f"{short}."
     )
-    if any(np.ptp(one.layers[0].short, axis=0).max() < EQUAL for one in found):
+    if any(np.ptp(model.layers[0].short, axis=0).max() < EQUAL for model in found):
         remarks += (
             "\nOne dot: all answering tokens enter as the same placeholder, and the encoding adds "
             "nothing to embeddings."
@@ -71,16 +71,16 @@ def _remarks(found: Sequence[Activations]) -> str:
     return remarks
 
 
-def _heading(one: Activations) -> str:
-    said = ", ".join(
+def _heading(model: Activations) -> str:
+    measured = ", ".join(
         f"{accuracy:.1%} at {length}"
-        for length, accuracy in zip(one.lengths, one.accuracies, strict=True)
+        for length, accuracy in zip(model.lengths, model.accuracies, strict=True)
     )
     published = ""
-    if one.encoding in PUBLISHED and one.task == "reverse_string":
-        name = f"pca_{PUBLISHED[one.encoding]}"
+    if model.encoding in PUBLISHED and model.task == "reverse_string":
+        name = f"pca_{PUBLISHED[model.encoding]}"
         published = f" (paper: {claim(f'{name}_short'):.1%}, {claim(f'{name}_long'):.1%})"
-    return f"{look(one.encoding).label}: accuracy {said}{published}"
+    return f"{look(model.encoding).label}: accuracy {measured}{published}"
 
 
 def _panel(axes: Axes, layer: Layer) -> None:

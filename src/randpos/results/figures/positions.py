@@ -1,15 +1,14 @@
-"""The score over the maximum position L: how little its value matters (appendix B.1)."""
+"""The score over the maximum position L (appendix B.1)."""
 
 import math
+from pathlib import Path
 
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from randpos.errors import UserError
-from randpos.paper.looks import task_order
-from randpos.results.figures.budgets import budget_line
-from randpos.results.figures.palette import look, task_title
+from randpos.paper.looks import look, task_order, task_title
 from randpos.results.figures.style import (
     WIDTH,
     caption,
@@ -20,26 +19,28 @@ from randpos.results.figures.style import (
     sample_chance,
     styled,
 )
-from randpos.results.selection import best_runs, budgets, comparable, rivals, scores, tested
+from randpos.results.scores import best_runs, score_runs
+from randpos.results.tables.sweeps import compared, swept_over_maximum
 from randpos.store.tables import StoreTables
 from randpos.tasks import TASKS
 
-REMEDY = "run randpos reproduce max-position first"
+
+def max_position_of_store(records: StoreTables, store: Path) -> Figure:
+    """Draws the figure of a store's runs of randomized relative."""
+    return max_position(records)
 
 
 @styled
 def max_position(records: StoreTables, encoding: str = "randomized-relative") -> Figure:
     """Draws the best score over L, with a dot for every run, for each task that has several L."""
-    runs = records.runs.filter(encoding=encoding, reading="positions", draw="per_batch")
-    scored = scores(records, runs)
-    # Before the choice of a budget: the largest may have one value of L only.
-    scored = rivals(scored.with_columns(budgets(scored)), ["maximum"], ["task", "budget"])
-    chosen = comparable(scored, drawn_alike=False)
-    if chosen.is_empty():
+    scored = score_runs(records).filter(pl.col("encoding") == encoding)
+    runs, notes = compared(scored, swept_over_maximum(scored), ["maximum"], None)
+    if runs.is_empty():
         raise UserError(
-            f"No task has trained and tested runs of {encoding} with several values of L; {REMEDY}."
+            f"No task has trained and tested runs of {encoding} with several values of L; "
+            "run randpos reproduce max-position first."
         )
-    order = task_order(set(chosen["task"]))
+    order = task_order(set(runs["task"]))
     columns = min(3, len(order))
     rows = math.ceil(len(order) / columns)
     wide = {1: 4.2, 2: 6.2}.get(columns, WIDTH)
@@ -47,17 +48,15 @@ def max_position(records: StoreTables, encoding: str = "randomized-relative") ->
     panels: list[Axes] = list(figure.subplots(rows, columns, squeeze=False, sharey=True).flat)
     hide_unused(panels, len(order))
     for number, (axes, task) in enumerate(zip(panels, order, strict=False)):
-        _panel(axes, task, encoding, chosen.filter(task=task))
+        _panel(axes, task, encoding, runs.filter(pl.col("task") == task))
         # Next to others there is no room for a long title.
         between = ", " if len(order) == 1 else "\n"
         axes.set_title(f"{task_title(task)}{between}{look(encoding).label}")
         axes.set_ylabel("Score (%)" if number % columns == 0 else "")
     if any(task in TASKS for task in order):
         figure.legend(handles=[sample_chance()], loc="outside upper right")
-    points = records.accuracies.filter(pl.col("run").is_in(chosen["run"].implode()))
-    points = tested(records._replace(accuracies=points))
     remark = "Score: mean accuracy over lengths N+1 to M. Line: the best run; dots: every run."
-    caption(figure, f"{remark}\n{budget_line(chosen, points)}")
+    caption(figure, "\n".join([remark, " ".join(notes)]))
     return figure
 
 

@@ -1,4 +1,4 @@
-"""What all figures share: fonts, lines, captions, and files that are the same every time."""
+"""The common style of all figures: fonts, lines, captions, and reproducible files."""
 
 import contextlib
 import functools
@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from randpos.results.figures.palette import NOTE, look
+from randpos.paper.looks import look
 from randpos.store.files import write_atomic
 from randpos.tasks import TASKS
 
@@ -46,10 +46,15 @@ FORMATS: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
 }
-"""File types, and the notes to leave out of them: they would differ from day to day."""
+"""File types, and the metadata to leave out: it changes from day to day."""
 
 WIDTH = 7.0
-"""Inches: the text width of the paper's two columns and a bit."""
+"""Inches: a little more than the text width of the paper."""
+
+SHORT, LONG = "#0072b2", "#e69f00"
+"""The training length and the one beyond it: blue and orange, as in the paper."""
+GUIDE, NOTE = "#c0392b", "#555555"
+"""The end of the training range (red, as in the paper), and remarks."""
 
 CHANCE: Any = {"color": "black", "linestyle": ":", "linewidth": 0.8}
 
@@ -63,7 +68,7 @@ def _styled() -> Iterator[None]:
 
 
 def styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
-    """Draws in the common style, whatever the user has set elsewhere."""
+    """Makes a function draw in the common style, whatever the user has set elsewhere."""
 
     @functools.wraps(draw)
     def drawn(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Figure:
@@ -77,7 +82,7 @@ def save(figure: Figure, stem: Path) -> list[Path]:
     """Writes a figure as PNG, SVG and PDF, each atomically and with the same bytes every time.
 
     Args:
-        figure: What one of the functions of this package returned.
+        figure: The figure.
         stem: The path without an ending: `figures/curves` gives `figures/curves.png` and so on.
 
     Returns:
@@ -94,7 +99,7 @@ def save(figure: Figure, stem: Path) -> list[Path]:
 
 
 def caption(figure: Figure, text: str, *, size: float = 6.8) -> None:
-    """Writes remarks under a figure; the layout makes room for them."""
+    """Writes a caption under a figure; the layout makes room for it."""
     # About the number of letters of this size that fit the width.
     wide = int(figure.get_figwidth() * 72 / (0.55 * size))
     wrapped = "\n".join(line for part in text.split("\n") for line in textwrap.wrap(part, wide))
@@ -123,12 +128,12 @@ def line_style(name: str) -> dict[str, Any]:
 
 
 def sample_line(name: str) -> Line2D:
-    """Returns what stands for an encoding in a legend."""
+    """Returns the legend entry of an encoding."""
     return Line2D([], [], **line_style(name))
 
 
 def hide_unused(panels: list[Axes], used: int) -> None:
-    """Removes the panels of a grid that have nothing to show."""
+    """Removes the unused panels of a grid."""
     for axes in panels[used:]:
         axes.remove()
 
@@ -141,7 +146,7 @@ def chance_line(axes: Axes, task: str) -> None:
 
 
 def sample_chance() -> Line2D:
-    """Returns what stands for the accuracy of guessing in a legend."""
+    """Returns the legend entry of the accuracy of guessing."""
     return Line2D([], [], **CHANCE, label="Chance")
 
 

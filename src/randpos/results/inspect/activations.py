@@ -1,8 +1,8 @@
-"""Do longer sequences lead to activations unlike those of training (appendix B.3)?
+"""Activations at the training length and at longer ones (appendix B.3).
 
-As the paper does, a PCA is fitted to the activations of 30 sequences of the training length, and
-those of longer ones are projected with it. A plane may hide or exaggerate a difference, so a number
-that uses all dimensions goes with it: see `share_inside`.
+As in the paper, a PCA is fitted to the activations of 30 sequences of the training length, and
+those of longer sequences are projected with it. A plane may hide or exaggerate a difference, so
+`share_inside` gives a number that uses all dimensions.
 """
 
 from typing import Literal, NamedTuple
@@ -84,17 +84,17 @@ class Layer(NamedTuple):
     inside: float
     """Share of the long sequences' activations within the range of the short ones."""
     alike: float
-    """The same share of other short sequences: what to expect if length made no difference."""
+    """The same share of other short sequences, as a reference."""
 
 
 class Activations(NamedTuple):
-    """How activations at two lengths compare, layer by layer."""
+    """Activations of one model at two lengths, layer by layer."""
 
     task: str
     encoding: str
     lengths: tuple[int, int]
     accuracies: tuple[float, float]
-    """Of the model, on these very sequences."""
+    """Of the model on these sequences."""
     sequences: int
     layers: tuple[Layer, ...]
 

@@ -1,4 +1,4 @@
-"""Where the heads look: the largest of a layer's attention matrices (appendix B.3)."""
+"""Attention of a model, as the maximum over the heads of each layer (appendix B.3)."""
 
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ class Attention(NamedTuple):
     accuracy: float
     """Share of this sequence's counted output tokens that were right."""
     layers: tuple[Matrix, ...]
-    """Row: who looks. Column: at whom."""
+    """Rows are queries, columns are keys."""
 
 
 def over_heads(trace: Trace) -> tuple[Float[Array, "batch time time"], ...]:
@@ -34,7 +34,7 @@ def over_heads(trace: Trace) -> tuple[Float[Array, "batch time time"], ...]:
 
 
 def look_at_attention(trained: Trained, length: int, *, seed: int = 0) -> Attention:
-    """Returns where a model looks on one new sequence of the given length."""
+    """Returns the attention of a model on one new sequence of the given length."""
     kept, seen = observe(trained, length, 1, seed, over_heads)
     return Attention(
         trained.experiment.task,
@@ -48,10 +48,10 @@ def look_at_attention(trained: Trained, length: int, *, seed: int = 0) -> Attent
 
 
 def on_antidiagonal(matrix: Matrix, first: int) -> float:
-    """Returns how many of the answering rows look most at their mirror image in the input.
+    """Returns the share of answering rows that attend most to their mirror image in the input.
 
-    That is what reversing needs: the answer to the last input token is the first. Chance is one in
-    as many as there are tokens. One arm of the paper's X is this anti-diagonal.
+    Reversing needs this: the first answer is the last input token. Chance is one over the number
+    of tokens. One arm of the paper's X is this anti-diagonal.
 
     Args:
         matrix: Attention on a sequence of reverse_string.

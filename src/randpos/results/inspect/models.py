@@ -1,4 +1,4 @@
-"""Trained models out of a store, and what a batch does inside of them."""
+"""Loads trained models from a store and records what happens inside them on a batch."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,8 @@ from jaxtyping import Array, Float, Key
 from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.nn.model import Encoder, Trace
-from randpos.results.selection import best_runs, comparable, scores
+from randpos.results.scores import best_runs, counted_runs, score_runs
+from randpos.results.selection import like_with_like, select
 from randpos.run import Run
 from randpos.store.folder import RunFolder
 from randpos.store.tables import StoreTables
@@ -25,7 +26,7 @@ LONG = 150
 
 
 class Trained(NamedTuple):
-    """A trained model, and what it was trained on."""
+    """A trained model and its experiment."""
 
     experiment: Experiment
     model: Encoder
@@ -34,7 +35,7 @@ class Trained(NamedTuple):
 def best_trained(
     records: StoreTables, store: Path, task: str, encodings: tuple[str, ...], remedy: str
 ) -> list[Trained]:
-    """Loads the run of each encoding that scores best on a task, all of one budget.
+    """Loads the best run of each encoding on a task, of one budget and over shared seeds and rates.
 
     Args:
         records: What the store holds.
@@ -44,8 +45,9 @@ def best_trained(
         remedy: The command that trains what is missing, for the message.
     """
     named = (pl.col("task") == task) & pl.col("encoding").is_in(encodings)
-    scored = comparable(scores(records, records.runs.filter(named)))
-    found = {row["encoding"]: row["run"] for row in best_runs(scored, ["encoding"]).to_dicts()}
+    scored = score_runs(records).filter(named, pl.col("score").is_not_null())
+    runs = like_with_like(counted_runs(select(scored, scored, None).runs), ["encoding"], ["task"])
+    found = dict(best_runs(runs, ["encoding"]).select("encoding", "run").iter_rows())
     models = []
     for encoding in encodings:
         if encoding not in found:
@@ -69,7 +71,7 @@ def usual_lengths(experiment: Experiment) -> tuple[int, int]:
 
 
 class Observed(NamedTuple):
-    """What one batch did inside a model."""
+    """Facts of one batch that ran through a model."""
 
     first: int
     """The place of the first placeholder, where the answer begins."""
@@ -82,14 +84,14 @@ class Observed(NamedTuple):
 def observe(
     trained: Trained, length: int, sequences: int, seed: int, keep: Callable[[Trace], Kept]
 ) -> tuple[Kept, Observed]:
-    """Runs a new batch of one length through a model, as evaluation does, and keeps some of it.
+    """Runs a new batch of one length through a model, as evaluation does.
 
     Args:
         trained: The model and its experiment.
         length: The length n of the sequences.
         sequences: How many of them; they share one draw of positions.
         seed: Source of the sequences and the positions.
-        keep: Selects from the trace, so that the rest of it need not fit in memory.
+        keep: Selects from the trace; the rest of it need not fit in memory.
     """
     experiment, model = trained
     if not 1 <= length <= experiment.test_length:
@@ -112,13 +114,13 @@ def _run(
     sequences: int,
     keep: Callable[[Trace], Kept],
 ) -> tuple[Kept, Float[Array, ""]]:
-    """Returns what is kept and the accuracy; one program, which leaves out all that is not kept."""
+    """Returns what `keep` selects, and the accuracy, as one program."""
     task, layers = experiment.problem, experiment.model.layers
     to_batch, to_positions = jax.random.split(key)
     batch = task.sample(to_batch, length, sequences, length)
     tokens, mask, time, (first, answers) = assemble(task, batch, length)
     where = experiment.scheme.draws(to_positions, time, tokens.shape[1], layers)
     trace = model.trace(tokens, where, mask=mask)
-    said = jax.lax.dynamic_slice_in_dim(trace.logits, first, answers, axis=1)
-    right = (jnp.argmax(said, axis=-1) == batch.outputs) & batch.counted
+    logits = jax.lax.dynamic_slice_in_dim(trace.logits, first, answers, axis=1)
+    right = (jnp.argmax(logits, axis=-1) == batch.outputs) & batch.counted
     return keep(trace), jnp.sum(right) / jnp.sum(batch.counted)

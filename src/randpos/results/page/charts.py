@@ -1,7 +1,6 @@
 """The charts of the page as Vega-Lite, without their data: the page fills in what is chosen.
 
-Fields and series have names of our own (`s0`, `s1`, …). What the store calls things only ever is
-text on the page, so that no name can become part of an expression.
+Series are called `s0`, `s1`, …, so that no name of a store becomes part of an expression.
 """
 
 import json
@@ -9,24 +8,6 @@ from functools import cache
 from typing import Any
 
 from randpos.extras import MissingExtraError
-from randpos.paper.looks import COLOURS
-
-SPARE = ["#b8a000", "#b5547a", "#4f8f8b"]
-DASHES = {"": [5, 3], "randomized": [1, 0], "unsorted": [1, 3]}
-"""The line says how positions come about: plain dashed, randomized solid, unsorted dotted."""
-
-
-def style(encoding: str) -> dict[str, Any]:
-    """Returns the colour and the dashes of an encoding.
-
-    >>> style("randomized-rope")
-    {'colour': '#d55e00', 'dash': [1, 0]}
-    """
-    prefix, dash, name = encoding.partition("-")
-    if not dash or prefix not in DASHES:
-        prefix, name = "", encoding
-    spare = SPARE[sum(name.encode(errors="replace")) % len(SPARE)]
-    return {"colour": COLOURS.get(name, spare), "dash": DASHES[prefix]}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What the page shows, as plain data: an overview, tables, curves, and the runs one by one."""
+"""The contents of the page as plain data: an overview, tables, curves, and every run."""
 
 import json
 from typing import Any
@@ -6,53 +6,53 @@ from typing import Any
 import polars as pl
 
 from randpos import __version__
-from randpos.paper.looks import task_label, task_order
-from randpos.results.budgets import TRAINING, Budget, budgets, usual, within
+from randpos.paper.artifacts import tables
+from randpos.paper.looks import encoding_label, encoding_order, task_label, task_order
 from randpos.results.page.curves import COARSE, best_curves, learning_curve, over_length, styles
-from randpos.results.tables.encodings import OWN_TABLE
-from randpos.results.tables.formats import HEADINGS, legend
-from randpos.results.tables.labels import encoding_label, encoding_order
-from randpos.results.tables.make import BUILDERS
-from randpos.results.tables.table import Column, Row, Table
+from randpos.results.selection import TRAINING, Budget, budgets, usual_positions, within
+from randpos.results.tables.formats import legend
+from randpos.results.tables.table import Column, Row, Table, View
 from randpos.store.tables import StoreTables
 
 SHOWN_BUDGETS = 8
-SWEEPS = ("max-position", "readings")
-"""Tables that compare settings, and so choose their own budget."""
+LABELS: dict[View, str] = {
+    "ours": "Ours",
+    "in_domain": "In-domain",
+    "seeds": "Seeds",
+    "paper": "Paper",
+    "difference": "Difference",
+}
+"""The views of a table on its buttons."""
 
 
 def summary(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
-    """Returns what is shown at once.
+    """Returns everything but the single runs.
 
     Args:
         records: The store.
         scored: Its runs, as `score_runs` returns them.
     """
-    common = usual(scored)
-    first = budgets(common.filter(~pl.col("encoding").is_in(OWN_TABLE)))
-    every = list(dict.fromkeys([*first, *budgets(common)]))[:SHOWN_BUDGETS]
-    shown: list[Budget | None] = [*every] or [None]
-    panels = [best_curves(records, within(common, budget)) for budget in shown]
-    drawn = {one["encoding"] for panel in panels for task in panel for one in task["series"]}
+    shown: list[Budget | None] = [*budgets(scored)[:SHOWN_BUDGETS]] or [None]
+    panels = [best_curves(records, usual_positions(within(scored, budget))) for budget in shown]
+    drawn = {line["encoding"] for panel in panels for task in panel for line in task["series"]}
     return {
         "version": __version__,
-        "overview": overview(records, scored),
+        "overview": overview(scored),
         "budgets": [budget.text if budget else "No complete run" for budget in shown],
-        "headings": HEADINGS,
         "tables": {
             name: [
-                as_data(build(scored, budget))
-                for budget in (shown if name not in SWEEPS else [None])
+                as_data(artifact.make_table(scored, budget))
+                for budget in ([None] if artifact.compares_settings else shown)
             ]
-            for name, build in BUILDERS.items()
+            for name, artifact in tables().items()
         },
         "styles": styles(list(drawn)),
         "curves": panels,
     }
 
 
-def overview(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
-    """Returns what was run on what."""
+def overview(scored: pl.DataFrame) -> dict[str, Any]:
+    """Returns what was run, and on which machines."""
     what = scored.group_by(TRAINING).agg(
         runs=pl.len(),
         complete=(pl.col("status") == "complete").sum(),
@@ -69,7 +69,6 @@ def overview(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
         "tasks": scored["task"].n_unique(),
         "encodings": scored["encoding"].n_unique(),
         "hours": scored["hours"].sum(),
-        "lengths": records.accuracies.height,
         "what": what.to_dicts(),
         "where": _machines(scored),
     }
@@ -79,12 +78,8 @@ def _machines(runs: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns the different environments, the most used one first."""
     machines = []
     for text, count in runs["environment"].value_counts(sort=True).iter_rows():
-        try:
-            known = json.loads(text)
-        except (ValueError, RecursionError):
-            known = {}
-        known = known if isinstance(known, dict) else {}
-        packages = known.get("packages")
+        known = json.loads(text)
+        packages = known.get("packages")  # of a packed store, of any type
         packages = packages if isinstance(packages, dict) else {}
         facts = [known.get(name) for name in ("device", "platform", "python", "commit")]
         versions = ", ".join(f"{name} {version}" for name, version in packages.items())
@@ -103,7 +98,7 @@ def _machines(runs: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def as_data(table: Table) -> dict[str, Any]:
-    """Returns a table with every number already written, as all other formats write it."""
+    """Returns a table with every number formatted, as in all other formats."""
     views = table.views()
 
     def cell(row: Row, column: Column) -> dict[str, Any]:
@@ -124,6 +119,7 @@ def as_data(table: Table) -> dict[str, Any]:
         "unit": table.unit,
         "signed": table.signed,
         "views": views,
+        "labels": {view: LABELS[view] for view in views},
         "columns": [[column.label, column.group, column.signed] for column in table.columns],
         "rows": [[row.label, row.level, row.dagger, row.chance] for row in table.rows],
         "cells": [[cell(row, column) for column in table.columns] for row in table.rows],
@@ -132,7 +128,7 @@ def as_data(table: Table) -> dict[str, Any]:
 
 
 def run_details(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
-    """Returns every run: its facts, its learning curve and its accuracies, in columns."""
+    """Returns every run with its learning curve and its accuracies, in columns."""
     drawn = {row[0]: row[1:] for row in over_length(records, scored, COARSE).iter_rows()}
     grids: dict[tuple[int, ...], int] = {}
     lengths, accuracies = [], []
@@ -142,8 +138,9 @@ def run_details(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
         accuracies.append(y)
     names = ["run", "seed", "learning_rate", "steps", "batch", "status", "reason", "maximum"]
     names += ["reading", "draw", "training_length", "test_length", "tested_batch", "step"]
-    short = scored.with_columns(pl.col("score", "in_domain", "hours").round(6))
-    columns = {name: short[name].to_list() for name in [*names, "score", "in_domain", "hours"]}
+    shares = ["score", "score_error", "in_domain"]
+    short = scored.with_columns(pl.col(*shares, "hours").round(6))
+    columns = {name: short[name].to_list() for name in [*names, *shares, "hours"]}
     tasks, encodings = task_order(scored["task"]), encoding_order(scored["encoding"])
     return {
         "tasks": [task_label(task) for task in tasks],

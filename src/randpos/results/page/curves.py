@@ -6,15 +6,16 @@ from typing import Any
 
 import polars as pl
 
-from randpos.paper.looks import task_label, task_order
-from randpos.results.page.charts import style
-from randpos.results.scores import cells
-from randpos.results.tables.labels import encoding_label, encoding_order
+from randpos.paper.looks import encoding_label, encoding_order, look, task_label, task_order
+from randpos.results.scores import best_runs, counted_accuracies, counted_runs
+from randpos.results.selection import like_with_like
 from randpos.store.tables import StoreTables
 from randpos.tasks import TASKS
 
 FINE, COARSE = 250, 60
 """Points of a curve that is compared with others, and of a single run's."""
+DASHES = {"--": [5, 3], "-": [1, 0], ":": [1, 3]}
+"""The lines of `looks` for Vega-Lite."""
 
 
 def over_length(records: StoreTables, scored: pl.DataFrame, points: int) -> pl.DataFrame:
@@ -22,21 +23,15 @@ def over_length(records: StoreTables, scored: pl.DataFrame, points: int) -> pl.D
 
     Args:
         records: The store.
-        scored: The runs to keep, and how each was tested.
+        scored: The runs to keep.
         points: How many lengths are kept, about; always the first, the last, N and N+1.
     """
-    ways = scored.select("run", "tested_batch", "tested_seed", "training_length")
-    rows = records.accuracies.filter(pl.col("accuracy").is_finite()).join(
-        ways.with_columns(pl.col("tested_batch").cast(pl.Int32)),
-        left_on=["run", "batch", "seed"],
-        right_on=["run", "tested_batch", "tested_seed"],
-    )
-    rows = rows.sort("run", "length")
+    rows = counted_accuracies(records, scored)
     place, count = pl.int_range(pl.len()).over("run"), pl.len().over("run")
     every = (count + points - 1) // points
     edge = (pl.col("length") - pl.col("training_length")).is_in([0, 1])
     kept = rows.filter((place % every == 0) | (place == count - 1) | edge)
-    thousandths = (pl.col("accuracy").clip(0, 1) * 1000).round().cast(pl.Int16)
+    thousandths = (pl.col("accuracy") * 1000).round().cast(pl.Int16)
     return kept.group_by("run", maintain_order=True).agg("length", accuracies=thousandths)
 
 
@@ -45,60 +40,52 @@ def best_curves(records: StoreTables, chosen: pl.DataFrame) -> list[dict[str, An
 
     Args:
         records: The store.
-        chosen: Scored runs of one budget and one setting.
+        chosen: Scored runs of one budget and one way to draw positions.
     """
-    best = cells(chosen).filter(pl.col("run").is_not_null())
-    picked = chosen.filter(pl.col("run").is_in(best["run"].implode()))
-    drawn = {row[0]: row[1:] for row in over_length(records, picked, FINE).iter_rows()}
-    by_cell = {(row["task"], row["encoding"]): row for row in best.iter_rows(named=True)}
+    shared = like_with_like(counted_runs(chosen), ["encoding"], ["task"])
+    best = best_runs(shared, ["task", "encoding"])
+    drawn = {row[0]: row[1:] for row in over_length(records, best, FINE).iter_rows()}
     panels = []
-    for task in task_order(task for task, _ in by_cell):
+    for task in task_order(best["task"].unique()):
+        runs = best.filter(pl.col("task") == task)
+        by_encoding = dict(runs.select("encoding", "run").iter_rows())
         series = [
             {
                 "encoding": encoding,
-                "run": by_cell[task, encoding]["run"],
-                "x": drawn[by_cell[task, encoding]["run"]][0],
-                "y": drawn[by_cell[task, encoding]["run"]][1],
+                "run": by_encoding[encoding],
+                "x": drawn[by_encoding[encoding]][0],
+                "y": drawn[by_encoding[encoding]][1],
             }
-            for encoding in encoding_order(e for t, e in by_cell if t == task)
+            for encoding in encoding_order(by_encoding)
         ]
         chance = 100 * TASKS[task].chance if task in TASKS else None
-        seen = max(by_cell[task, one["encoding"]]["training_length"] for one in series)
+        seen = runs["training_length"].max()
         panels.append({"label": task_label(task), "chance": chance, "seen": seen, "series": series})
     return panels
 
 
 def styles(encodings: list[str]) -> dict[str, dict[str, Any]]:
     """Returns label, colour and dashes of encodings, in the paper's order."""
+    looks = {name: look(name) for name in encoding_order(encodings)}
     return {
-        name: {"label": encoding_label(name), **style(name)} for name in encoding_order(encodings)
+        name: {"label": encoding_label(name), "colour": drawn.color, "dash": DASHES[drawn.line]}
+        for name, drawn in looks.items()
     }
 
 
 def learning_curve(text: str) -> list[list[float | None]]:
-    """Reads a learning curve; points that are not steps are left out, NaN becomes null.
+    """Reads and thins a learning curve; NaN becomes null.
 
     >>> learning_curve("[[1, 0.70001, 0.5], [2, NaN, 0.75]]")
     [[1, 0.7, 0.5], [2, None, 0.75]]
     """
-    try:
-        points = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
-    if not isinstance(points, list) or not points:
-        return []
-    every = -(-len(points) // COARSE)
+    points = json.loads(text)
+    every = max(1, -(-len(points) // COARSE))
     # Counted from the end, which must be kept.
     kept = points[::-every][::-1]
-    return [[p[0], *(_short(number) for number in p[1:])] for p in kept if _is_point(p)]
-
-
-def _is_point(point: Any) -> bool:
-    if not isinstance(point, list) or len(point) != 3:
-        return False
-    return all(type(number) in (int, float) for number in point) and abs(point[0]) < 2**53
+    return [[step, _short(loss), _short(accuracy)] for step, loss, accuracy in kept]
 
 
 def _short(number: float) -> float | None:
-    """Keeps four digits, which is all that a curve shows."""
-    return float(f"{number:.4g}") if math.isfinite(number) and abs(number) < 1e300 else None
+    """Keeps four digits, as many as a curve shows."""
+    return float(f"{number:.4g}") if math.isfinite(number) else None

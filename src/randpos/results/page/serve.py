@@ -1,4 +1,4 @@
-"""The report page on this machine only, made anew while a sweep writes to its store."""
+"""Serves the report page on this machine only, and renews it while a sweep writes to its store."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ Figures = Callable[[StoreTables], Mapping[str, bytes]]
 
 
 def fingerprint(store: Path) -> str:
-    """Returns a digest that changes when anything of the store does that the page shows."""
+    """Returns a digest of all files of the store that the page depends on."""
     digest = hashlib.sha256()
     for line in sorted(_files(store)):
         digest.update(line)
@@ -48,12 +48,12 @@ def _files(folder: Path) -> Iterator[bytes]:
 
 
 class Site:
-    """The page of a store, made anew when the store has changed.
+    """The page of a store, renewed when the store has changed.
 
     Args:
         store: The folder.
         figures: Makes the pictures of the page.
-        pause: Seconds between two looks at the store, at least; a page that takes long to make is
+        pause: Least seconds between two checks of the store; a page that takes long to make is
             made less often, so that most of the machine is left to the sweep.
     """
 
@@ -64,7 +64,7 @@ class Site:
         self._make()
 
     def current(self) -> tuple[str, bytes]:
-        """Returns the version and the page, after a look at the store."""
+        """Returns the version and the page, renewed if the store has changed."""
         with self._lock:
             if time.monotonic() >= self._next:
                 try:
@@ -87,10 +87,10 @@ class Site:
 
 
 class Server(ThreadingHTTPServer):
-    """A server that is not troubled when somebody hangs up."""
+    """A server that ignores connections that the browser closes."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Says nothing of a connection that was reset; of anything else, one line."""
+        """Warns in one line, unless the connection was reset."""
         error = sys.exception()
         if not isinstance(error, ConnectionError | TimeoutError):
             warnings.warn(f"a page could not be sent: {error!r}", stacklevel=2)
@@ -104,8 +104,8 @@ def make_server(site: Site, port: int) -> ThreadingHTTPServer:
 
         def do_GET(self) -> None:
             # A page elsewhere could reach this machine by a name of its own (DNS rebinding).
-            known = [f"{name}:{server.server_port}" for name in (HOST, "localhost")]
-            if self.headers.get_all("Host", []) not in ([one] for one in known):
+            known = [f"{host}:{server.server_port}" for host in (HOST, "localhost")]
+            if self.headers.get_all("Host", []) not in ([name] for name in known):
                 self._answer(403, b"This server answers to its own address only.\n")
             elif self.path == "/":
                 self._answer(200, site.current()[1], "text/html; charset=utf-8")
@@ -140,7 +140,7 @@ def make_server(site: Site, port: int) -> ThreadingHTTPServer:
             self._answer(code, b"This server only knows GET and HEAD.\n")
 
         def log_message(self, format: str, *args: object) -> None:
-            """Says nothing: the terminal belongs to the command line."""
+            """Logs nothing: the terminal belongs to the command line."""
 
     try:
         server = Server((HOST, port), Handler)

@@ -1,4 +1,4 @@
-"""The report page: one HTML file that holds everything it shows, and asks no network for more."""
+"""The report page: one HTML file that needs no network."""
 
 import base64
 import html
@@ -12,6 +12,7 @@ from string import Template
 from randpos.results.inlining import compact_json, embedded, policy, template
 from randpos.results.page.charts import library, specs
 from randpos.results.page.contents import run_details, summary
+from randpos.results.page.sections import navigation, sections
 from randpos.results.scores import score_runs
 from randpos.store.files import write_atomic
 from randpos.store.tables import StoreTables
@@ -47,7 +48,7 @@ def write_page(records: StoreTables, out: Path, figures: Mapping[str, bytes] | N
 def make_page(
     records: StoreTables, figures: Mapping[str, bytes] | None = None, version: str = ""
 ) -> str:
-    """Returns the page as text; with a `version` it asks its server for newer ones."""
+    """Returns the page as text; with a `version` it polls its server for newer ones."""
     scored = score_runs(records)
     style = "\n".join(_template(name) for name in STYLES)
     script = "\n".join(_template(name) for name in SCRIPTS)
@@ -61,19 +62,8 @@ def make_page(
         summary=embedded(summary(records, scored)),
         specs=embedded(json.loads(specs())),
         runs=base64.b64encode(packed).decode(),
-        figures=_figures(figures or {}),
+        navigation=navigation(),
+        sections=sections(figures or {}),
         library=library(),
         script=script,
     )
-
-
-def _figures(figures: Mapping[str, bytes]) -> str:
-    """Shows pictures as data, never as markup: an SVG in an <img> runs no script."""
-    parts = []
-    for title, content in figures.items():
-        kind = "image/png" if content.startswith(b"\x89PNG") else "image/svg+xml"
-        data = base64.b64encode(content).decode()
-        name = html.escape(title)
-        image = f'<img alt="{name}" src="data:{kind};base64,{data}" loading="lazy">'
-        parts.append(f"<figure>{image}<figcaption>{name}</figcaption></figure>")
-    return "\n".join(parts) or "<p>No analysis figures were made for this report.</p>"

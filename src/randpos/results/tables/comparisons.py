@@ -1,128 +1,161 @@
 """Tables of differences: the paper's headline gain, intervals over seeds, paired comparisons."""
 
+import dataclasses
+
 import polars as pl
 
-from randpos.paper import PLAIN, RANDOMIZED, gains
-from randpos.results.budgets import Budget, choose, count, usual
-from randpos.results.scores import cells
-from randpos.results.statistics import BEST, bootstrap, by_seed, compare
-from randpos.results.tables.encodings import SCORE, best_value, from_paper, pair, task_rows, values
-from randpos.results.tables.labels import encoding_columns, encoding_label
+from randpos.paper import PLAIN, RANDOMIZED
+from randpos.paper.looks import encoding_label
+from randpos.results.comparison import BEST, Comparison, compare
+from randpos.results.scores import best_rates
+from randpos.results.selection import Budget, count, seeds_note, select
+from randpos.results.statistics import FEWEST, mean_interval
+from randpos.results.tables.cells import SCORE, Values, beside, best_value, from_paper, values
+from randpos.results.tables.encodings import shared_runs
+from randpos.results.tables.labels import encoding_columns, task_rows
 from randpos.results.tables.table import Column, Row, Table, Value
 
 EVERY = Row("every", "Mean over tasks", "all")
-Values = dict[tuple[str, str], Value]
+PAIRED = pl.col("encoding").is_in([*PLAIN, *RANDOMIZED])
 
 
-def _relevant(scored: pl.DataFrame) -> pl.DataFrame:
-    return usual(scored).filter(pl.col("encoding").is_in([*PLAIN, *RANDOMIZED]))
+def gains(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
+    """The headline: by how much the best randomized encoding beats the best other one.
 
-
-def gains_table(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
-    """The headline: by how much the best randomized encoding beats the best other one."""
-    chosen, notes = choose(scored, _relevant(scored), budget)
-    ours, theirs = _gains(values(chosen, best_value)), _gains(from_paper("scores", "max"))
+    The paper's side of a task is over the encodings that ours has.
+    """
+    runs, notes = shared_runs(scored, PAIRED, budget)
+    ours = values(runs.filter("alike"), best_value)
+    theirs = {
+        key: value
+        for key, value in from_paper("scores", "max").items()
+        if key in ours or key[0] not in {task for task, _ in ours}
+    }
+    ours, theirs = _best_sides(ours), _best_sides(theirs)
+    notes.append(f"Maximum over {seeds_note(runs)}")
     notes += _add_means(ours, theirs)
     columns = [
         Column("plain", "Best of none and plain"),
         Column("randomized", "Best randomized"),
         Column("gain", "Gain", signed=True),
     ]
-    rows = [*task_rows([task for task, _ in ours if task != EVERY.key]), EVERY]
+    rows = [*task_rows(task for task, _ in ours if task != EVERY.key), EVERY]
     title = f"Gain by randomized positions. {SCORE}; maximum over seeds and learning rates"
-    return Table("gains", title, "%", columns, rows, pair(ours, theirs), notes, best=False)
+    return Table("gains", title, "%", columns, rows, beside(ours, theirs), notes, best=False)
 
 
-def _gains(scores: Values) -> Values:
+def _best_sides(scores: Values) -> Values:
+    """Returns the best plain and the best randomized value of each task, and their difference."""
     table: Values = {}
     for side, names in (("plain", PLAIN), ("randomized", RANDOMIZED)):
         for (task, encoding), value in scores.items():
             old = table.get((task, side))
             if encoding in names and (old is None or value.value > old.value):
                 detail = f"{encoding_label(encoding)}: {value.detail}".rstrip(": ")
-                table[task, side] = Value(value.value, detail=detail, run=value.run)
-    long = [(*key, value.value) for key, value in scores.items()]
-    frame = pl.DataFrame(long, schema=["task", "encoding", "value"], orient="row")
-    for task, gain in gains(frame, RANDOMIZED, PLAIN).iter_rows() if long else ():
-        table[task, "gain"] = Value(gain)
+                table[task, side] = dataclasses.replace(value, detail=detail)
+    for task in dict.fromkeys(task for task, _ in scores):
+        plain, randomized = (table.get((task, side)) for side in ("plain", "randomized"))
+        if plain and randomized:
+            table[task, "gain"] = Value(randomized.value - plain.value)
     return table
 
 
 def _add_means(ours: Values, theirs: Values) -> list[str]:
-    """Adds the mean gain to both sides, over the tasks that both have; says so in a note."""
+    """Adds the mean gain to both sides, over the tasks that both have; returns notes on it."""
 
     def mean(side: Values, tasks: list[str]) -> float:
         return sum(side[task, "gain"].value for task in tasks) / len(tasks)
 
     every = [task for task, column in theirs if column == "gain"]
-    whole = mean(theirs, every)
     shared = [task for task in every if (task, "gain") in ours]
-    theirs[EVERY.key, "gain"] = Value(mean(theirs, shared or every))
     if not shared:
+        if every:
+            theirs[EVERY.key, "gain"] = Value(mean(theirs, every))
         return []
+    theirs[EVERY.key, "gain"] = Value(mean(theirs, shared))
     ours[EVERY.key, "gain"] = Value(mean(ours, shared))
-    if len(shared) == len(every):
-        return []
-    both = f"Both means are over the {count(len(shared), 'task')} that were run"
-    return [f"{both}; over all {len(every)} the paper's is {whole:.1f}."]
+    whole = _best_sides(from_paper("scores", "max"))
+    tasks = [task for task, column in whole if column == "gain"]
+    return [
+        f"Both means are over the {count(len(shared), 'task')} that were run, and the paper's side "
+        f"over the encodings that ours has; over all {len(tasks)} tasks and 11 encodings the "
+        f"paper's mean gain is {mean(whole, tasks):.1f}."
+    ]
 
 
 def intervals(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
-    """The means of Table 4 with bootstrap intervals instead of standard deviations."""
-    chosen, notes = choose(scored, _relevant(scored), budget)
-    rows = by_seed(chosen, cells(chosen))
+    """The means of Table 4 with t intervals instead of standard deviations."""
+    runs, notes = shared_runs(scored, PAIRED, budget, ("learning_rate",))
     ours: Values = {}
-    for (task, encoding), part in rows.group_by("task", "encoding", maintain_order=True):
-        interval = bootstrap(100 * part["score"].to_numpy())
-        detail = f"{part.height} seeds" if interval else "one seed: no interval"
-        mean = 100 * sum(part["score"]) / part.height
-        ours[str(task), str(encoding)] = Value(mean, interval=interval, detail=detail)
-    theirs = {key: Value(one.value) for key, one in from_paper("means", "mean").items()}
-    notes.append("Intervals: 95 % bootstrap of the mean over seeds (10,000 draws, fixed seed).")
-    notes += _single(ours)
+    at_best = best_rates(runs, ["task", "encoding"])
+    for (task, encoding), part in at_best.group_by("task", "encoding", maintain_order=True):
+        percent = [100 * score for score in part["score"]]
+        ours[str(task), str(encoding)] = Value(
+            sum(percent) / len(percent),
+            interval=mean_interval(percent),
+            in_domain=(100 * part["in_domain"].mean(),),  # type: ignore[operator]
+            seeds=len(percent),
+            detail=_each(percent),
+        )
+    theirs = {
+        key: dataclasses.replace(value, sd=None)
+        for key, value in from_paper("means", "mean").items()
+    }
+    notes.append(f"Mean over {seeds_note(at_best)}")
+    notes += ["95 % t interval of the mean over seeds.", *_few(ours)]
     title = f"{SCORE}; mean over seeds at the best learning rate [95 % interval]"
-    columns, tasks = encoding_columns([]), task_rows([task for task, _ in ours])
-    return Table("intervals", title, "%", columns, tasks, pair(ours, theirs), notes)
+    columns, rows = encoding_columns([]), task_rows(task for task, _ in ours)
+    return Table("intervals", title, "%", columns, rows, beside(ours, theirs), notes)
 
 
 def comparison(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     """Randomized minus plain, seed by seed."""
-    chosen, notes = choose(scored, _relevant(scored), budget)
-    ours: Values = {}
-    for one in compare(by_seed(chosen, cells(chosen))):
-        interval = one.interval and (100 * one.interval.low, 100 * one.interval.high)
-        names = f"{encoding_label(one.randomized)} − {encoding_label(one.plain)}"
-        detail = f"{names}: {one.seeds} seeds, sign {one.sign}"
-        if not interval:
-            detail = f"{names}: one seed: no interval"
-        ours[one.task, one.pair] = Value(100 * one.difference, interval=interval, detail=detail)
+    chosen, notes = select(scored, scored.filter(PAIRED), budget)
+    found = list(compare(chosen))
+    ours = {(pair.task, pair.pair): _paired(pair) for pair in found}
+    theirs = {
+        (pair.task, pair.pair): Value(pair.paper.value, interval=pair.paper.interval)
+        for pair in found
+        if pair.paper
+    }
     columns = [Column(name, encoding_label(name)) for name in PLAIN if name != "none"]
     columns.append(Column(BEST, "Best − best"))
-    notes.append(
-        "Randomized minus plain at their best rates, paired by seed; 95 % bootstrap interval. An "
-        "interval without zero tells the sign. The best of either side is chosen on the same "
-        "scores, so that the intervals of the last column are too narrow."
-    )
-    notes += _single(ours)
+    notes += [
+        "Randomized minus plain, each at its best rate, over the seeds and rates that both have. "
+        "In-domain: randomized / plain.",
+        "Ours: 95 % paired t interval. The paper's: 95 % Welch interval from its means and "
+        "standard deviations over 10 seeds. An interval without zero shows the sign.",
+        "Best − best: the best of either side is chosen on the same scores, so that its intervals "
+        "are too narrow; the paper's side has the encodings that ours has.",
+        *_few(ours),
+    ]
     title = f"Randomized − plain. {SCORE}; mean difference over seeds [95 % interval]"
-    rows = task_rows([task for task, _ in ours])
-    cells_of = pair(ours, _paper_differences())
-    return Table("comparison", title, "%", columns, rows, cells_of, notes, best=False, signed=True)
+    rows = task_rows(task for task, _ in ours)
+    cells = beside(ours, theirs)
+    return Table("comparison", title, "%", columns, rows, cells, notes, best=False, signed=True)
 
 
-def _paper_differences() -> Values:
-    means = {key: one.value for key, one in from_paper("means", "mean").items()}
-    table: Values = {}
-    for task in {task for task, _ in means}:
-        for name in RANDOMIZED:
-            plain = name.removeprefix("randomized-")
-            table[task, plain] = Value(means[task, name] - means[task, plain])
-        best = max(means[task, name] for name in RANDOMIZED)
-        table[task, BEST] = Value(best - max(means[task, name] for name in PLAIN))
-    return table
+def _paired(pair: Comparison) -> Value:
+    names = f"{encoding_label(pair.randomized)} − {encoding_label(pair.plain)}"
+    value, interval = pair.ours
+    return Value(
+        value,
+        interval=interval,
+        in_domain=pair.in_domain,
+        seeds=len(pair.seeds),
+        detail=f"{names}: {_each(pair.gaps, '+')}; {pair.verdict}",
+    )
 
 
-def _single(ours: Values) -> list[str]:
-    """A note where some number has one seed only, which gives no interval."""
-    lone = sum(value.interval is None for value in ours.values())
-    return [f"One seed: no interval ({lone} of {len(ours)} cells)."] if lone else []
+def _each(percent: list[float] | tuple[float, ...], sign: str = "") -> str:
+    """Writes the number of seeds and the value of each."""
+    every = ", ".join(f"{value:{sign}.1f}" for value in percent)
+    return f"{count(len(percent), 'seed')} ({every})"
+
+
+def _few(ours: Values) -> list[str]:
+    """Says how many cells have too few seeds for an interval."""
+    few = sum((value.seeds or 0) < FEWEST for value in ours.values())
+    if not few:
+        return []
+    return [f"No interval, and no sign, below {FEWEST} seeds: {few} of {len(ours)} cells."]

@@ -1,168 +1,173 @@
 """Tables with a column for each encoding: scores, means, running times, and the two ablations."""
 
-from collections.abc import Callable, Collection
-from typing import Any
+import dataclasses
 
 import polars as pl
 
 from randpos.catalog import PAPER_ROWS
-from randpos.paper import PLAIN, RANDOMIZED, published
-from randpos.paper.looks import task_order
-from randpos.results.budgets import PAPER, Budget, choose, count, usual
-from randpos.results.scores import cells
-from randpos.results.tables.labels import encoding_columns, encoding_label, task_row
-from randpos.results.tables.table import Cell, Column, Row, Table, Value
-from randpos.tasks import TASKS
+from randpos.paper import PLAIN, RANDOMIZED
+from randpos.paper.looks import encoding_label
+from randpos.results.scores import PAPER, counted_runs
+from randpos.results.selection import (
+    Budget,
+    Selection,
+    alike_note,
+    count,
+    like_with_like,
+    seeds_note,
+    select,
+)
+from randpos.results.tables.cells import (
+    SCORE,
+    Data,
+    Read,
+    Values,
+    beside,
+    best_value,
+    constant_note,
+    from_paper,
+    mean_value,
+    values,
+)
+from randpos.results.tables.labels import encoding_columns, task_rows
+from randpos.results.tables.table import Column, Table, Value
 
-SCORE = "Accuracy in %, averaged over the lengths beyond training"
 OWN_TABLE = [name for name in PAPER_ROWS if name not in (*PLAIN, *RANDOMIZED)]
 """Encodings that the paper shows in tables of their own."""
 
-Data = dict[str, Any]
+
+def shared_runs(
+    scored: pl.DataFrame,
+    encodings: pl.Expr,
+    budget: Budget | None,
+    on: tuple[str, ...] = ("seed", "learning_rate"),
+) -> Selection:
+    """Returns the tested runs of some encodings over what all encodings of a task share."""
+    chosen, notes = select(scored, scored.filter(encodings), budget)
+    shared = like_with_like(counted_runs(chosen), ["encoding"], ["task"], on)
+    return Selection(shared, notes + alike_note(shared) + constant_note(shared))
 
 
-def best_value(cell: Data) -> Value | None:
-    """The maximum over seeds and rates, in percent."""
-    if cell["best"] is None:
-        return None
-    over = f"best of {count(cell['runs'], 'run')} ({count(cell['seeds'], 'seed')} × "
-    over += f"{count(cell['rates'], 'rate')}): seed {cell['best_seed']}, rate "
-    over += f"{cell['best_rate']:g}"
-    if cell["in_domain"] is not None:
-        over += f"; in-domain {100 * cell['in_domain']:.1f}"
-    return Value(100 * cell["best"], detail=over, run=cell["run"])
-
-
-def mean_value(cell: Data) -> Value | None:
-    """Mean and sd over the seeds of the best rate, in percent."""
-    if cell["mean"] is None:
-        return None
-    over = f"{count(cell['rate_seeds'], 'seed')} at rate {cell['rate']:g}"
-    sd = None if cell["sd"] is None else 100 * cell["sd"]
-    return Value(100 * cell["mean"], sd, detail=over)
-
-
-def printed(table: str) -> dict[tuple[str, str], dict[str, float]]:
-    """Returns a published table by task and encoding: its statistics by name."""
-    known: dict[tuple[str, str], dict[str, float]] = {}
-    for row in published(table).iter_rows(named=True):
-        known.setdefault((row["task"], row["encoding"]), {})[row["statistic"]] = row["value"]
-    return known
-
-
-def from_paper(table: str, statistic: str) -> dict[tuple[str, str], Value]:
-    """Returns one statistic of a published table, means with their sd."""
-    cells = printed(table).items()
+def _values(runs: pl.DataFrame, read: Read) -> Values:
+    """Reads the values of cells; those of tasks that share nothing are never marked as best."""
+    apart = set(runs.filter(~pl.col("alike"))["task"])
     return {
-        key: Value(one[statistic], one.get("sd") if statistic == "mean" else None)
-        for key, one in cells
-        if statistic in one
+        key: dataclasses.replace(value, alike=key[0] not in apart)
+        for key, value in values(runs, read).items()
     }
 
 
-def pair(
-    ours: dict[tuple[str, str], Value], theirs: dict[tuple[str, str], Value]
-) -> dict[tuple[str, str], Cell]:
-    """Puts our values beside the paper's."""
-    return {key: Cell(ours.get(key), theirs.get(key)) for key in [*ours, *theirs]}
-
-
-def task_rows(present: Collection[str]) -> list[Row]:
-    """Returns the paper's 15 tasks and whatever other tasks are present."""
-    return [task_row(task) for task in task_order([*TASKS, *present])]
-
-
-def values(chosen: pl.DataFrame, read: Callable[[Data], Value | None]) -> dict:
-    """Reads a value from each cell of runs that share a budget and a setting."""
-    read_cells = ((cell, read(cell)) for cell in cells(chosen).iter_rows(named=True))
-    return {(cell["task"], cell["encoding"]): value for cell, value in read_cells if value}
-
-
-def _wide(
-    scored: pl.DataFrame,
-    budget: Budget | None,
-    name: str,
-    title: str,
-    read: Callable[[Data], Value | None],
-    theirs: dict[tuple[str, str], Value],
-    **more: Any,
-) -> Table:
-    relevant = usual(scored).filter(~pl.col("encoding").is_in(OWN_TABLE))
-    chosen, notes = choose(scored, relevant, budget)
-    ours = values(chosen, read)
-    columns = encoding_columns(encoding for _, encoding in ours)
-    rows = task_rows([task for task, _ in ours])
-    unit = more.pop("unit", "%")
-    notes += more.pop("notes", [])
-    return Table(name, title, unit, columns, rows, pair(ours, theirs), notes, **more)
-
-
 def scores(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
-    """Table 1: the best run over seeds and rates."""
+    """Table 1: the best run over the seeds and rates that all encodings of a task have."""
+    runs, notes = shared_runs(scored, ~pl.col("encoding").is_in(OWN_TABLE), budget)
+    ours = _values(runs, best_value)
     title = f"Table 1. {SCORE}; maximum over seeds and learning rates"
-    return _wide(scored, budget, "table1", title, best_value, from_paper("scores", "max"))
+    notes.append(f"Maximum over {seeds_note(runs)}")
+    return _wide("table1", title, ours, from_paper("scores", "max"), notes)
 
 
 def means(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     """Table 4: mean and standard deviation over seeds at the best rate."""
+    runs, notes = shared_runs(
+        scored, ~pl.col("encoding").is_in(OWN_TABLE), budget, ("learning_rate",)
+    )
     title = f"Table 4. {SCORE}; mean ± sd over seeds at the best learning rate"
-    note = "The sd of ours divides by n − 1 and needs two seeds; the paper does not say which."
-    theirs = from_paper("means", "mean")
-    return _wide(scored, budget, "table-means", title, mean_value, theirs, notes=[note])
+    notes.append(f"Mean over {seeds_note(runs)}")
+    notes.append(
+        "The sd of ours divides by n − 1 and needs two seeds; the paper does not say which."
+    )
+    return _wide(
+        "table-means", title, _values(runs, mean_value), from_paper("means", "mean"), notes
+    )
 
 
-def running_times(scored: pl.DataFrame, budget: Budget | None = None, *, scaled: bool) -> Table:
-    """Table 2: hours of a run, as measured or as if it had the paper's number of steps."""
-    kind = "paper_hours" if scaled else "hours"
+def _wide(name: str, title: str, ours: Values, theirs: Values, notes: list[str]) -> Table:
+    columns = encoding_columns(encoding for _, encoding in ours)
+    rows = task_rows(task for task, _ in ours)
+    return Table(name, title, "%", columns, rows, beside(ours, theirs), notes)
 
+
+def running_times(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
+    """Table 2: hours of a run, as if it had the paper's number of steps."""
+    title = f"Table 2. Hours per run, scaled to the paper's {PAPER.steps:,} steps"
+    note = "The paper's are from one V100, ours from the devices that the runs were on."
+    theirs = from_paper("running_times", "mean")
+    return _times(scored, budget, "paper_hours", ("running-times", title, 2), theirs, note)
+
+
+def measured_times(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
+    """Hours of a run as measured."""
+    title = "Table 2. Hours per run, as measured, at the budget of this store"
+    return _times(scored, budget, "hours", ("running-times-measured", title, 3), {})
+
+
+def _times(
+    scored: pl.DataFrame,
+    budget: Budget | None,
+    column: str,
+    about: tuple[str, str, int],
+    theirs: Values,
+    *extra: str,
+) -> Table:
     def read(cell: Data) -> Value | None:
         if not cell["timed"]:
             return None
-        return Value(cell[kind], cell[f"{kind}_sd"], detail=count(cell["timed"], "run"))
+        detail = count(cell["timed"], "run")
+        return Value(cell[column], cell[f"{column}_sd"], detail=detail)
 
-    title = "Table 2. Hours per run, as measured, at the budget of this store"
-    notes = ["Members of an ensemble share its time equally; testing is not part of it."]
-    if scaled:
-        title = f"Table 2. Hours per run, scaled to the paper's {PAPER.steps:,} steps"
-        notes.append("The paper's are from one V100, ours from whatever the runs were on.")
-    theirs = from_paper("running_times", "mean") if scaled else {}
-    name = "running-times" if scaled else "running-times-measured"
-    more: Data = {"digits": 2 if scaled else 3, "best": False, "unit": "hours", "notes": notes}
-    return _wide(scored, budget, name, title, read, theirs, **more)
+    name, title, digits = about
+    runs, notes = select(scored, scored.filter(~pl.col("encoding").is_in(OWN_TABLE)), budget)
+    notes += [f"Mean over {seeds_note(runs)}", *extra]
+    notes.append("Members of an ensemble share its time equally; testing is not part of it.")
+    table = _wide(name, title, values(runs, read), theirs, notes)
+    return dataclasses.replace(table, unit="hours", digits=digits, best=False)
 
 
 def sorting(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     """Table 3: randomized sin/cos without and with sorting its positions."""
     names = {"unsorted-sincos": "w/o Sorting", "randomized-sincos": "w/ Sorting"}
-    relevant = usual(scored).filter(pl.col("encoding").is_in(list(names)))
-    chosen, notes = choose(scored, relevant, budget)
-    ours = values(chosen, best_value)
+    runs, notes = shared_runs(scored, pl.col("encoding").is_in(list(names)), budget)
+    ours = _values(runs, best_value)
     columns = [Column(key, label, "Randomized sin/cos") for key, label in names.items()]
     title = f"Table 3. {SCORE}; positions sorted or not, maximum over seeds and learning rates"
-    theirs, rows = from_paper("sorting", "max"), task_rows([task for task, _ in ours])
-    return Table("ablation-sorting", title, "%", columns, rows, pair(ours, theirs), notes)
+    notes.append(f"Maximum over {seeds_note(runs)}")
+    theirs, rows = from_paper("sorting", "max"), task_rows(task for task, _ in ours)
+    return Table("ablation-sorting", title, "%", columns, rows, beside(ours, theirs), notes)
 
 
 def geometric(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     """Table 5: geometric attention beside the best randomized encoding of each task."""
-    relevant = usual(scored).filter(pl.col("encoding").is_in(["geometric", *RANDOMIZED]))
-    chosen, notes = choose(scored, relevant, budget)
-    ours: dict[tuple[str, str], Value] = {}
-    theirs: dict[tuple[str, str], Value] = {}
+    runs, notes = shared_runs(scored, pl.col("encoding").is_in(["geometric", *RANDOMIZED]), budget)
+    ours: Values = {}
+    theirs: Values = {}
     columns = []
     for statistic, read, group in (("max", best_value, "Max"), ("mean", mean_value, "Mean ± SD")):
-        for (task, encoding), value in values(chosen, read).items():
+        for (task, encoding), value in _values(runs, read).items():
             side = "geometric" if encoding == "geometric" else "best-randomized"
             old = ours.get(key := (task, f"{side}-{statistic}"))
             if old is None or value.value > old.value:
                 detail = f"{encoding_label(encoding)}: {value.detail}"
-                ours[key] = Value(value.value, value.sd, detail=detail, run=value.run)
+                ours[key] = dataclasses.replace(value, detail=detail)
         for (task, side), value in from_paper("geometric", statistic).items():
             theirs[task, f"{side}-{statistic}"] = value
+        theirs |= _best_of_those_run(runs, statistic)
         columns.append(Column(f"best-randomized-{statistic}", "Best randomized", group))
         columns.append(Column(f"geometric-{statistic}", "Geometric", group))
     blocks = tuple(tuple(c.key for c in columns[i : i + 2]) for i in (0, 2))
-    rows = task_rows([task for task, _ in ours])
+    rows = task_rows(task for task, _ in ours)
     title = f"Table 5. {SCORE}; geometric attention with directional encoding"
-    both = pair(ours, theirs)
+    notes.append(f"Maximum or mean over {seeds_note(runs)}")
+    both = beside(ours, theirs)
     return Table("geometric", title, "%", columns, rows, both, notes, blocks=blocks)
+
+
+def _best_of_those_run(runs: pl.DataFrame, statistic: str) -> Values:
+    """Returns the paper's best randomized encoding of the tasks of which we ran only some."""
+    known = from_paper("scores" if statistic == "max" else "means", statistic)
+    best: Values = {}
+    for (task,), rows in runs.group_by("task"):
+        ran = [name for name in RANDOMIZED if name in rows["encoding"]]
+        found = [known[task, name] for name in ran if (task, name) in known]
+        if found and len(ran) < len(RANDOMIZED):
+            best[task, f"best-randomized-{statistic}"] = max(found, key=lambda value: value.value)
+    return best

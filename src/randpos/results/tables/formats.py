@@ -1,4 +1,4 @@
-"""A table as Markdown, LaTeX, CSV or text: ours, then the paper's, then the difference."""
+"""A table as Markdown, LaTeX, CSV or text: our numbers, the paper's and the difference."""
 
 import csv
 import io
@@ -14,11 +14,13 @@ from rich.text import Text
 
 from randpos.errors import unknown
 from randpos.results.tables.latex import latex
-from randpos.results.tables.table import MISSING, Row, Table, View
+from randpos.results.tables.table import MISSING, Row, Table, Value, View
 
 Format = Literal["markdown", "latex", "csv", "text"]
 HEADINGS: dict[View, str] = {
     "ours": "Ours",
+    "in_domain": "Ours, in-domain (lengths 1 to N)",
+    "seeds": "Ours, seeds (× rates) of each number",
     "paper": "Paper",
     "difference": "Difference (ours − paper)",
 }
@@ -32,12 +34,12 @@ def render(table: Table, form: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Replaces what could command a terminal or break a line; names come from other people."""
+    """Replaces control characters: names of tasks come from other people."""
     return "".join("\ufffd" if unicodedata.category(c)[0] == "C" else c for c in text)
 
 
 def legend(table: Table) -> list[str]:
-    """What the signs in a table mean, after its notes."""
+    """Returns the notes of a table and the meaning of its signs."""
     signs = [f"{MISSING} not run, or not in the paper."]
     if any(row.dagger for row in table.rows):
         signs.append("† permutation-invariant: can be solved without positions.")
@@ -86,33 +88,46 @@ def _markdown(table: Table) -> str:
 def _csv(table: Table) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    statistics = ["ours", "ours_sd", "ours_low", "ours_high", "paper", "paper_sd", "difference"]
-    writer.writerow(["table", "level", "task", "column", *statistics, "unit", "over", "note"])
-    heads = _headings(table)
+    names = ["", "_sd", "_low", "_high", "_error", "_in_domain"]
+    ours, paper = ([f"{side}{name}" for name in names] for side in ("ours", "paper"))
+    more = ["difference", "seeds", "rates", "unit", "over", "note"]
+    writer.writerow(["table", "level", "task", "column", *ours, *paper[:4], *more])
     for row in table.rows:
-        for column, head in zip(table.columns, heads, strict=True):
+        for column, head in zip(table.columns, _headings(table), strict=True):
             cell = table.cell(row, column)
-            ours, paper = cell.ours, cell.paper
-            low, high = ours.interval if ours and ours.interval else (None, None)
-            numbers = [ours and ours.value, ours and ours.sd, low, high]
-            numbers += [paper and paper.value, paper and paper.sd, cell.difference]
-            texts = ["" if n is None else f"{n:.{table.digits + 3}f}" for n in numbers]
-            over = ours.detail if ours else "not run"
-            where = [table.name, row.level, _label(row), head]
-            line = [*where, *texts, table.unit, over, table.notes[0]]
+            line = [table.name, row.level, _label(row), head]
+            line += _numbers(cell.ours, table.digits)
+            line += _numbers(cell.paper, table.digits)[:4]
+            line.append(_number(cell.difference, table.digits))
+            seeds = cell.ours.seeds if cell.ours else None
+            line += ["", ""] if seeds is None else [str(seeds), str(cell.ours and cell.ours.rates)]
+            line += [table.unit, cell.ours.detail if cell.ours else "not run", table.notes[0]]
             writer.writerow([_cell(text) for text in line])
     return buffer.getvalue()
 
 
+def _numbers(value: Value | None, digits: int) -> list[str]:
+    """Writes value, sd, both ends of the interval, error and in-domain accuracy."""
+    if value is None:
+        return [""] * 6
+    numbers = [value.value, value.sd, *(value.interval or (None, None)), value.error]
+    shares = " / ".join(_number(share, digits) for share in value.in_domain)
+    return [*(_number(number, digits) for number in numbers), shares]
+
+
+def _number(number: float | None, digits: int) -> str:
+    return "" if number is None else f"{number:.{digits + 3}f}"
+
+
 def _cell(text: str) -> str:
-    """Keeps spreadsheets from taking a name for a formula; numbers stay numbers."""
+    """Quotes names that a spreadsheet would read as a formula."""
     risky = text[:1] in ("=", "+", "-", "@") and not text[1:2].isdigit()
     return f"'{text}" if risky else text
 
 
 def _text(table: Table) -> str:
     buffer = io.StringIO()
-    # Wide enough for any table: it is the terminal that wraps, not this.
+    # Wide enough for any table, so that only the terminal wraps.
     console = Console(file=buffer, width=400, color_system=None)
     console.print(Text(table.title))
     for view in table.views():
@@ -123,11 +138,11 @@ def _text(table: Table) -> str:
             shown.add_column(Text("\n".join(head.split(" ", 1))), justify="right")
         for level, rows in groupby(table.rows, key=lambda row: row.level):
             for row in rows:
-                cells = [Text(level), Text(_label(row))]
+                texts = [Text(level), Text(_label(row))]
                 for column in table.columns:
                     mark = "*" if table.is_best(row, column, view) else " "
-                    cells.append(Text(table.text(row, column, view) + mark * table.best))
-                shown.add_row(*cells)
+                    texts.append(Text(table.text(row, column, view) + mark * table.best))
+                shown.add_row(*texts)
             shown.add_section()
         console.print(shown)
     notes = [*legend(table), *(["* best of its row."] if table.best else [])]

@@ -7,6 +7,8 @@ from randpos.results.tables.table import MISSING, Column, Table, View
 
 CAPTIONS: dict[View, str] = {
     "ours": "Ours.",
+    "in_domain": "Ours, in-domain accuracy (lengths 1 to N).",
+    "seeds": "Ours, seeds (× rates) of each number.",
     "paper": "As published.",
     "difference": "Difference, ours minus published.",
 }
@@ -31,7 +33,7 @@ def latex(table: Table) -> str:
 
 
 def escape(text: str) -> str:
-    """Writes any text so that LaTeX prints it and does nothing else."""
+    """Escapes all characters that have a meaning in LaTeX."""
     seen = (c if unicodedata.category(c)[0] != "C" else "?" for c in text)
     return "".join(_SPECIAL.get(c, c) for c in seen)
 

@@ -1,38 +1,16 @@
-"""The tables of the paper, made of a store's runs, beside the published numbers."""
-
-from collections.abc import Callable
-
-import polars as pl
+"""The tables of the registry of artifacts, made of a store's runs."""
 
 from randpos.errors import unknown
-from randpos.results.budgets import Budget
+from randpos.paper.artifacts import ARTIFACTS, tables
 from randpos.results.scores import score_runs
-from randpos.results.tables.comparisons import comparison, gains_table, intervals
-from randpos.results.tables.encodings import geometric, means, running_times, scores, sorting
-from randpos.results.tables.sweeps import max_position, readings
+from randpos.results.selection import Budget
 from randpos.results.tables.table import Table
 from randpos.store.tables import StoreTables
-
-Builder = Callable[[pl.DataFrame, Budget | None], Table]
-
-BUILDERS: dict[str, Builder] = {
-    "table1": scores,
-    "table-means": means,
-    "running-times": lambda scored, budget: running_times(scored, budget, scaled=True),
-    "running-times-measured": lambda scored, budget: running_times(scored, budget, scaled=False),
-    "ablation-sorting": sorting,
-    "geometric": geometric,
-    "max-position": max_position,
-    "readings": readings,
-    "gains": gains_table,
-    "intervals": intervals,
-    "comparison": comparison,
-}
 
 
 def table_names() -> list[str]:
     """Returns the names of all tables."""
-    return list(BUILDERS)
+    return list(tables())
 
 
 def make_table(records: StoreTables, name: str, budget: Budget | None = None) -> Table:
@@ -41,9 +19,9 @@ def make_table(records: StoreTables, name: str, budget: Budget | None = None) ->
     Args:
         records: The store.
         name: One of `table_names()`.
-        budget: Which runs to take, of those in `budgets`; by default the largest budget that the
-            table has runs of. Other runs are left out, and a note says how many.
+        budget: Which runs to take, of those in `budgets`; by default the budget that has most of
+            the table's cells. Other runs are left out, and a note says how many.
     """
-    if name not in BUILDERS:
-        raise unknown("table", name, BUILDERS)
-    return BUILDERS[name](score_runs(records), budget)
+    if name not in tables():
+        raise unknown("table", name, tables())
+    return ARTIFACTS[name].make_table(score_runs(records), budget)

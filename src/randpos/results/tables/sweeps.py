@@ -1,18 +1,72 @@
-"""Tables of what the paper leaves open: the largest position L, and what a random offset is."""
+"""Tables of what the paper leaves open: the largest position L, and readings of a random offset."""
+
+from collections.abc import Sequence
 
 import polars as pl
 
+from randpos.catalog import get_combination
 from randpos.paper import claim
-from randpos.paper.looks import task_order
-from randpos.results.budgets import PAPER, Budget, choose
-from randpos.results.scores import BUDGET, cells
-from randpos.results.selection import rivals
-from randpos.results.tables.encodings import SCORE, best_value
-from randpos.results.tables.labels import encoding_label, encoding_order, task_row
-from randpos.results.tables.table import Cell, Column, Row, Table, Value
+from randpos.paper.looks import encoding_label, encoding_order, task_order
+from randpos.results.scores import BUDGET, PAPER, cells
+from randpos.results.selection import (
+    Budget,
+    Selection,
+    alike_note,
+    rivals,
+    seeds_note,
+    select,
+    usual_maximum,
+)
+from randpos.results.tables.cells import SCORE, best_value
+from randpos.results.tables.labels import task_row
+from randpos.results.tables.table import Cell, Column, Row, Table
 
-SWEPT = [(task, "randomized-relative") for task in ("reverse_string", "missing_duplicate")]
+READ = "randomized-relative"
+SWEPT = [(task, READ) for task in ("reverse_string", "missing_duplicate")]
 """What the paper varies L for; it draws the result and prints no numbers."""
+
+
+def compared(
+    scored: pl.DataFrame, drawn: pl.DataFrame, setting: Sequence[str], budget: Budget | None
+) -> Selection:
+    """Returns the runs that differ in a setting only, over the seeds and rates that all have."""
+    found = rivals(drawn, setting, ["task", "encoding", *BUDGET])
+    runs, notes = select(scored, found, budget, one_way=False)
+    notes += alike_note(runs)
+    return Selection(runs, [*notes, seeds_note(runs, ["task", "encoding", *setting])])
+
+
+def swept_over_maximum(scored: pl.DataFrame) -> pl.DataFrame:
+    """Keeps the randomized runs that may differ in L: those of the paper's reading and draw."""
+    return scored.filter("as_in_text")
+
+
+def max_position(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
+    """The sweep over L (appendix B.1)."""
+    runs, notes = compared(scored, swept_over_maximum(scored), ["maximum"], budget)
+    smallest, largest = int(claim("sweep_smallest")), int(claim("sweep_largest"))
+    sizes = {smallest * 2**i for i in range((largest // smallest).bit_length())}
+    sizes.update(runs["maximum"])
+    columns = [Column(str(size), f"L = {size:,}") for size in sorted(sizes)]
+    rows = _rows({*SWEPT, *runs.select("task", "encoding").iter_rows()})
+    notes.append("The paper draws these results and prints no numbers.")
+    title = f"The largest position L. {SCORE}; maximum over seeds and learning rates"
+    return Table("max-position", title, "%", columns, rows, _cells(runs, ["maximum"]), notes)
+
+
+def readings(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
+    """What a randomized offset is, and how often positions are drawn (see docs/fidelity.md)."""
+    setting = ["reading", "draw"]
+    # The L of the most cells that have several readings.
+    several = rivals(scored, setting, ["task", "encoding", "maximum", *BUDGET])
+    runs, notes = compared(scored, usual_maximum(several), setting, budget)
+    usual = (get_combination(READ).default_reading, PAPER.positions.draw)
+    ways = dict.fromkeys([usual, *sorted(runs.select(setting).unique().iter_rows())])
+    columns = [Column("\n".join(way), f"{way[0]}, {way[1].replace('_', ' ')}") for way in ways]
+    rows = _rows(set(runs.select("task", "encoding").iter_rows()))
+    notes.append("The first column is the paper's text; the released code differs.")
+    title = f"Readings of a random offset. {SCORE}; maximum over seeds and learning rates"
+    return Table("readings", title, "%", columns, rows, _cells(runs, setting), notes)
 
 
 def _rows(present: set[tuple[str, str]]) -> list[Row]:
@@ -26,49 +80,11 @@ def _key(task: str, encoding: str) -> str:
     return f"{task}\n{encoding}"
 
 
-def _rivals(scored: pl.DataFrame, what: list[str]) -> pl.DataFrame:
-    return rivals(scored, what, ["task", "encoding", *BUDGET])
-
-
-def max_position(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
-    """The sweep over L (appendix B.1)."""
-    drawn = scored.filter(
-        pl.col("maximum").is_not_null(),
-        pl.col("reading") == PAPER.positions.reading,
-        pl.col("draw") == PAPER.positions.draw,
-    )
-    chosen, notes = choose(scored, _rivals(drawn, ["maximum"]), budget)
-    ours: dict[tuple[str, str], Cell] = {}
-    smallest, largest = int(claim("sweep_smallest")), int(claim("sweep_largest"))
-    sizes = {smallest * 2**i for i in range((largest // smallest).bit_length())}
-    for cell in cells(chosen).iter_rows(named=True):
-        sizes.add(cell["maximum"])
+def _cells(runs: pl.DataFrame, setting: Sequence[str]) -> dict[tuple[str, str], Cell]:
+    """Returns the best value of each task, encoding and setting."""
+    found: dict[tuple[str, str], Cell] = {}
+    for cell in cells(runs).iter_rows(named=True):
         if value := best_value(cell):
-            ours[_key(cell["task"], cell["encoding"]), str(cell["maximum"])] = Cell(value)
-    columns = [Column(str(size), f"L = {size:,}") for size in sorted(sizes)]
-    rows = _rows({*SWEPT, *chosen.select("task", "encoding").iter_rows()})
-    notes.append("The paper draws these results and prints no numbers.")
-    title = f"The largest position L. {SCORE}; maximum over seeds and learning rates"
-    return Table("max-position", title, "%", columns, rows, ours, notes)
-
-
-def readings(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
-    """What a randomized offset is, and how often positions are drawn (see docs/fidelity.md)."""
-    drawn = scored.filter(pl.col("maximum") == PAPER.positions.maximum)
-    chosen, notes = choose(scored, _rivals(drawn, ["reading", "draw"]), budget)
-    ours: dict[tuple[str, str], Cell] = {}
-    kinds = {(PAPER.positions.reading, PAPER.positions.draw): None}
-    for cell in cells(chosen).iter_rows(named=True):
-        kind = (cell["reading"], cell["draw"])
-        kinds[kind] = None
-        value: Value | None = best_value(cell)
-        if value:
-            ours[_key(cell["task"], cell["encoding"]), "\n".join(kind)] = Cell(value)
-    columns = [
-        Column("\n".join((reading, draw)), f"{reading}, {draw.replace('_', ' ')}")
-        for reading, draw in kinds
-    ]
-    rows = _rows(set(chosen.select("task", "encoding").iter_rows()))
-    notes.append("The first column is the paper's text; the released code differs.")
-    title = f"Readings of a random offset. {SCORE}; maximum over seeds and learning rates"
-    return Table("readings", title, "%", columns, rows, ours, notes)
+            column = "\n".join(str(cell[name]) for name in setting)
+            found[_key(cell["task"], cell["encoding"]), column] = Cell(value)
+    return found

@@ -1,23 +1,32 @@
-"""One shape for all tables: rows of tasks, columns of encodings, our value beside the paper's."""
+"""The shape of all tables: rows of tasks, columns of encodings, our values beside the paper's."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-View = Literal["ours", "paper", "difference"]
+View = Literal["ours", "in_domain", "seeds", "paper", "difference"]
 VIEWS: tuple[View, ...] = get_args(View)
 MISSING = "–"
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number of a cell, with its sd or its interval where it has one."""
+    """A number of a cell, with its spread and with what it is over."""
 
     value: float
     sd: float | None = None
     interval: tuple[float, float] | None = None
+    in_domain: tuple[float, ...] = ()
+    """Accuracy over the training lengths in %; of a difference, that of both sides."""
+    seeds: int | None = None
+    rates: int = 1
+    """Seeds and learning rates that the number is over."""
+    error: float | None = None
+    """Standard error of the test: of the examples and draws, not of the training."""
+    alike: bool = True
+    """Whether its row has the same seeds and rates, so that the best of it may be marked."""
     detail: str = ""
-    """What the number is over, for whoever wants to know more."""
+    """What the number is over, for tooltips and CSV."""
     run: str | None = None
     """The run that it comes from, if it comes from one."""
 
@@ -38,8 +47,13 @@ class Cell:
         """The number that a view shows, for sorting and for finding the best."""
         if view == "difference":
             return self.difference
-        shown = self.ours if view == "ours" else self.paper
-        return shown.value if shown else None
+        if view == "paper":
+            return self.paper.value if self.paper else None
+        if self.ours is None or view == "ours":
+            return self.ours and self.ours.value
+        if view == "seeds":
+            return self.ours.seeds and self.ours.seeds * self.ours.rates
+        return self.ours.in_domain[0] if self.ours.in_domain else None
 
 
 @dataclass(frozen=True)
@@ -75,9 +89,9 @@ class Table:
     columns: list[Column]
     rows: list[Row]
     cells: dict[tuple[str, str], Cell]
-    """By the keys of row and column; what is missing was not run and is not in the paper."""
+    """By the keys of row and column; a missing one was not run and is not in the paper."""
     notes: list[str] = field(default_factory=list)
-    """The budget first, then what else must be known to read the numbers."""
+    """The budget first."""
     digits: int = 1
     best: bool = True
     """Whether the best of a row is marked."""
@@ -91,13 +105,14 @@ class Table:
         return self.cells.get((row.key, column.key), Cell())
 
     def views(self) -> list[View]:
-        """The views that hold any number; always ours."""
-        every = [(row, column) for row in self.rows for column in self.columns]
-        return [
-            view
-            for view in VIEWS
-            if view == "ours" or any(self.cell(*one).number(view) is not None for one in every)
-        ]
+        """The views that show something: ours always, seeds only where they differ."""
+        cells = [self.cell(row, column) for row in self.rows for column in self.columns]
+        found: list[View] = []
+        for view in VIEWS:
+            numbers = {cell.number(view) for cell in cells} - {None}
+            if view == "ours" or len(numbers) > (view == "seeds"):
+                found.append(view)
+        return found
 
     def text(self, row: Row, column: Column, view: View) -> str:
         """Writes a cell as the paper does; a dash where there is nothing."""
@@ -107,25 +122,40 @@ class Table:
             return MISSING
         if view == "difference":
             return signed(number, self.digits)
+        shown = cell.paper if view == "paper" else cell.ours
+        assert shown is not None
+        if view == "in_domain":
+            return " / ".join(plain(share, self.digits) for share in shown.in_domain)
+        if view == "seeds":
+            return f"{shown.seeds}×{shown.rates}" if shown.rates > 1 else f"{shown.seeds}"
         write: Callable[[float, int], str] = signed if self.signed or column.signed else plain
-        words, shown = write(number, self.digits), cell.ours if view == "ours" else cell.paper
-        if shown and shown.sd is not None:
+        words = write(number, self.digits)
+        if shown.sd is not None:
             words += f"±{plain(shown.sd, self.digits)}"
-        if shown and shown.interval:
+        if shown.interval:
             low, high = (write(end, self.digits) for end in shown.interval)
             words += f" [{low}, {high}]"
         return words
 
     def is_best(self, row: Row, column: Column, view: View) -> bool:
-        """Whether the cell is the best of its row, to the printed precision; ties all are."""
-        number = self.cell(row, column).number(view)
-        if not self.best or view == "difference" or number is None:
+        """Whether the cell is the best of its row, to the printed precision; ties all are.
+
+        Of ours only cells over as many seeds as any other of the row take part.
+        """
+        if not self.best or view not in ("ours", "paper"):
             return False
         block = next((b for b in self.blocks if column.key in b), None)
         peers = [c for c in self.columns if block is None or c.key in block]
-        numbers = [self.cell(row, peer).number(view) for peer in peers]
-        rounded = [float(plain(n, self.digits)) for n in numbers if n is not None]
-        return float(plain(number, self.digits)) == max(rounded)
+        values = {
+            peer.key: value
+            for peer in peers
+            if (cell := self.cell(row, peer)) and (value := getattr(cell, view))
+        }
+        if view == "ours":
+            most = max((value.seeds or 0 for value in values.values()), default=0)
+            values = {k: v for k, v in values.items() if v.alike and (v.seeds or 0) == most}
+        rounded = {key: float(plain(v.value, self.digits)) for key, v in values.items()}
+        return column.key in rounded and rounded[column.key] == max(rounded.values())
 
 
 def plain(number: float, digits: int) -> str:

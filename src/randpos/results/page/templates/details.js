@@ -6,12 +6,7 @@ function flat(value, name = "") {
 }
 
 function fields(title, text) {
-  let pairs;
-  try {
-    pairs = flat(JSON.parse(text));
-  } catch {
-    pairs = [["unreadable", text]];
-  }
+  const pairs = flat(JSON.parse(text));
   const list = make("dl", {}, pairs.map(([name, value]) => [make("dt", {}, name), make("dd", {}, value ?? "")]));
   return make("details", {}, make("summary", {}, title), list);
 }
@@ -30,7 +25,7 @@ function makeDetails(data) {
     const share = (value) => (value === null ? "–" : `${number(100 * value, 1)} %`);
     const facts = [
       ["Status", data.status[i] + (data.reason[i] ? `: ${data.reason[i]}` : "")],
-      ["Score, lengths beyond training", share(data.score[i])],
+      ["Score, lengths beyond training", share(data.score[i]) + (data.score_error[i] === null ? "" : ` ± ${number(100 * data.score_error[i], 1)} (standard error of the test)`)],
       ["Accuracy within the training range", share(data.in_domain[i])],
       ["Seed, rate", `${data.seed[i]}, ${data.learning_rate[i]}`],
       ["Steps", `${number(data.step[i])} of ${number(data.steps[i])}, batch ${number(data.batch[i])}`],

@@ -1,4 +1,4 @@
-// What was run on what.
+// What was run, and on which machines.
 
 function showOverview(page) {
   const { overview } = page;
@@ -7,14 +7,13 @@ function showOverview(page) {
   const cards = [
     card(number(overview.runs), `runs: ${status.join(", ") || "none yet"}`),
     card(`${overview.tasks} × ${overview.encodings}`, "tasks × encodings"),
-    card(number(overview.lengths), "tests of a run at a length"),
     card(number(overview.hours, overview.hours < 100 ? 1 : 0), "hours of training"),
   ];
   const gains = page.tables.gains[0];
   const mean = gains.cells[gains.rows.length - 1][2];
   if (mean.ours) {
     const tasks = gains.cells.slice(0, -1).filter((row) => row[2].ours).length;
-    cards.push(card(`${mean.ours[0]} points`, `mean gain over ${tasks} tasks (paper ${mean.paper[0]} over the same)`));
+    cards.push(card(`${mean.ours[0]} points`, `mean gain over ${tasks} ${tasks === 1 ? "task" : "tasks"} (paper ${mean.paper[0]}, same tasks and encodings)`));
   }
   byId("cards").replaceChildren(...cards);
 
@@ -29,7 +28,7 @@ function showOverview(page) {
   ]);
   const facts = ["Runs", "Device", "Platform", "Python", "Packages", "Commit"];
   byId("where").replaceChildren(simpleTable("Machines and versions", facts, machines, 5));
-  byId("made").replaceChildren(`Made with randpos ${page.version}. The page is one file and asks no network.`);
+  byId("made").replaceChildren(`Made with randpos ${page.version}. The page is one file and needs no network.`);
 }
 
 function simpleTable(title, heads, rows, texts) {

@@ -1,4 +1,4 @@
-// Tables: ours, the paper's or the difference; sorted by any column.
+// Tables: one view of the numbers at a time, sorted by any column.
 
 function makeTable(place, variants) {
   const name = place.dataset.table;
@@ -25,7 +25,7 @@ function makeTable(place, variants) {
       const attributes = { type: "radio", name: `view-${name}`, value: view, id: `${name}-${view}` };
       const input = make("input", { ...attributes, onchange: () => change({ view }) });
       input.checked = view === state.view;
-      set.append(make("label", {}, input, view[0].toUpperCase() + view.slice(1)));
+      set.append(make("label", {}, input, table.labels[view]));
     }
     return make("div", { class: "bar" }, table.views.length > 1 ? set : null);
   }
@@ -74,7 +74,8 @@ function makeTable(place, variants) {
   function shade(node, table, row, column, value) {
     const heat = (share) => node.style.setProperty("--heat", Math.max(0, Math.min(1, share)));
     const chance = table.rows[row][3];
-    if (table.signed || table.columns[column][2] || state.view === "difference") {
+    if (state.view === "seeds") return;
+    if (state.view !== "in_domain" && (table.signed || table.columns[column][2] || state.view === "difference")) {
       if (table.unit !== "%" || !value) return;
       node.classList.add(value > 0 ? "plus" : "minus");
       heat(Math.abs(value) / 40);

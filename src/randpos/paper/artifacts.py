@@ -1,0 +1,186 @@
+"""The registry of artifacts: every table and figure, and the runs that it is made of.
+
+One entry here is all that the command line, the report page and docs/results.md need.
+"""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from randpos.catalog import PAPER_ROWS
+from randpos.sweeps.grid import Grid
+from randpos.tasks import TASKS
+
+Section = Literal[
+    "Scores", "Curves", "Means", "Statistics", "Running times", "Ablations", "Analysis"
+]
+
+TABLE_1 = [name for name in PAPER_ROWS if name not in ("geometric", "unsorted-sincos")]
+"""The 11 combinations of Table 1."""
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A table, a figure or both, made of the runs of some grids."""
+
+    name: str
+    """The name on the command line."""
+    title: str
+    section: Section
+    """Where the report page shows it."""
+    grids: tuple[Grid, ...] = ()
+    """Its runs; seeds, rates and budget come from a `Slice`. Empty if it needs no runs."""
+    table: str | None = None
+    """`module:function` in `randpos.results.tables`; takes scored runs and a budget or None."""
+    figure: str | None = None
+    """`module:function` in `randpos.results.figures`; takes the records and the path of a store,
+    or nothing if there are no grids."""
+    compares_settings: bool = False
+    """Whether it compares settings on a few tasks, and so chooses a budget of its own."""
+
+    def make_table(self, scored: Any, budget: Any = None) -> Any:
+        """Makes the table of scored runs; see `randpos.results.make_table`."""
+        return self._load("tables", self.table)(scored, budget)
+
+    def draw(self, *source: Any) -> Any:
+        """Draws the figure, from a store's records and path if it needs runs."""
+        return self._load("figures", self.figure)(*(source if self.grids else ()))
+
+    def _load(self, package: str, place: str | None) -> Callable[..., Any]:
+        """Imports a function late: figures need Matplotlib, and results import this module."""
+        assert place is not None, f"{self.name} has no {package}"
+        module, _, function = place.partition(":")
+        return getattr(importlib.import_module(f"randpos.results.{package}.{module}"), function)
+
+
+def _rows(name: str, encodings: list[str]) -> tuple[Grid, ...]:
+    return (Grid(name, {}, {"task": list(TASKS), "encoding": encodings}),)
+
+
+_MAIN = _rows("table1", TABLE_1)
+_RELATIVE = {"encoding": "randomized-relative"}
+_TWO_TASKS = {"task": ["reverse_string", "missing_duplicate"]}
+_INSPECTED = {"encoding": ["relative", "randomized-relative"]}
+
+_ARTIFACTS = [
+    Artifact("table1", "Scores of all encodings", "Scores", _MAIN, "encodings:scores"),
+    Artifact("gains", "Gain by randomized positions", "Scores", _MAIN, "comparisons:gains"),
+    Artifact("curves", "Accuracy over length", "Curves", _MAIN, figure="curves:curves_of_store"),
+    Artifact("table-means", "Means over seeds", "Means", _MAIN, "encodings:means"),
+    Artifact(
+        "comparison",
+        "Randomized against plain, seed by seed",
+        "Statistics",
+        _MAIN,
+        "comparisons:comparison",
+    ),
+    Artifact("intervals", "Intervals of the means", "Statistics", _MAIN, "comparisons:intervals"),
+    Artifact(
+        "running-times",
+        "Hours, scaled to the paper's number of steps",
+        "Running times",
+        _MAIN,
+        "encodings:running_times",
+    ),
+    Artifact(
+        "running-times-measured",
+        "Hours of training",
+        "Running times",
+        _MAIN,
+        "encodings:measured_times",
+    ),
+    Artifact(
+        "ablation-sorting",
+        "Without sorting",
+        "Ablations",
+        _rows("ablation-sorting", ["unsorted-sincos", "randomized-sincos"]),
+        "encodings:sorting",
+    ),
+    Artifact(
+        "geometric",
+        "Geometric attention",
+        "Ablations",
+        _rows("geometric", ["geometric", *(n for n in TABLE_1 if n.startswith("randomized"))]),
+        "encodings:geometric",
+    ),
+    Artifact(
+        "max-position",
+        "The largest position L",
+        "Ablations",
+        (
+            Grid(
+                "max-position",
+                _RELATIVE,
+                {**_TWO_TASKS, "positions.maximum": [1024, 2048, 4096, 8192]},
+            ),
+        ),
+        "sweeps:max_position",
+        "positions:max_position_of_store",
+        compares_settings=True,
+    ),
+    Artifact(
+        "readings",
+        "What randomized relative may mean",
+        "Ablations",
+        (
+            Grid(
+                "readings",
+                _RELATIVE,
+                {
+                    **_TWO_TASKS,
+                    "positions.reading": ["positions", "distances", "released"],
+                    "positions.draw": ["per_batch", "per_layer"],
+                },
+            ),
+        ),
+        "sweeps:readings",
+        compares_settings=True,
+    ),
+    Artifact(
+        "efficiency",
+        "Training on short sequences against training on long ones",
+        "Analysis",
+        (
+            Grid(
+                "efficiency",
+                {"task": "missing_duplicate", "encoding": "relative", "lengths.maximum": 500},
+            ),
+            Grid("efficiency", {"task": "missing_duplicate", **_RELATIVE}),
+        ),
+        figure="efficiency:efficiency_of_store",
+    ),
+    Artifact(
+        "pca",
+        "Activations at the training length and beyond",
+        "Analysis",
+        (Grid("pca", {"task": "reverse_string"}, _INSPECTED),),
+        figure="pca:pca_of_store",
+    ),
+    Artifact(
+        "attention",
+        "Attention at the training length and beyond",
+        "Analysis",
+        (Grid("attention", {"task": "reverse_string"}, _INSPECTED),),
+        figure="attention:attention_of_store",
+    ),
+    Artifact("overview", "The method", "Analysis", figure="overview:overview"),
+]
+
+ARTIFACTS = {artifact.name: artifact for artifact in _ARTIFACTS}
+"""All tables and figures by name, in the order of the report."""
+
+
+def experiments() -> dict[str, Artifact]:
+    """Returns the artifacts that are made of runs: what `sweep` and `reproduce` take."""
+    return {name: artifact for name, artifact in ARTIFACTS.items() if artifact.grids}
+
+
+def tables() -> dict[str, Artifact]:
+    """Returns the artifacts that are tables."""
+    return {name: artifact for name, artifact in ARTIFACTS.items() if artifact.table}
+
+
+def figures() -> dict[str, Artifact]:
+    """Returns the artifacts that are figures."""
+    return {name: artifact for name, artifact in ARTIFACTS.items() if artifact.figure}

@@ -1,0 +1,181 @@
+"""Randomized against plain encodings, seed by seed, beside what the paper's own spread allows."""
+
+from collections.abc import Collection, Iterator
+from functools import cache
+from typing import Literal, NamedTuple
+
+import polars as pl
+
+from randpos.paper import PLAIN, RANDOMIZED, claim, published
+from randpos.paper.looks import task_order
+from randpos.results.scores import best_rates, counted_runs
+from randpos.results.selection import like_with_like
+from randpos.results.statistics import Interval, Sample, mean_interval, welch_interval
+
+BEST = "best"
+"""Names the comparison of the best randomized encoding with the best plain one."""
+ROUNDED = 0.05
+"""The paper prints standard deviations to one decimal: a printed 0.0 may be as large as this."""
+
+Verdict = Literal[
+    "same sign as in the paper",
+    "opposite sign",
+    "clear in the paper only",
+    "clear here only",
+    "clear in neither",
+    "clear here, not in the paper's tables",
+    "not clear here, not in the paper's tables",
+    "fewer than 3 seeds",
+    "learnt by neither",
+    "learnt by the plain encoding only",
+    "learnt by the randomized encoding only",
+]
+
+
+class Difference(NamedTuple):
+    """Randomized minus plain, as a difference of means and its 95 % interval."""
+
+    value: float
+    interval: Interval | None
+
+
+class Comparison(NamedTuple):
+    """A randomized and a plain encoding on one task, over the seeds and rates that both have.
+
+    All numbers are percentages.
+    """
+
+    task: str
+    pair: str
+    """The plain encoding's name, or `best`."""
+    randomized: str
+    plain: str
+    seeds: tuple[int, ...]
+    gaps: tuple[float, ...]
+    """Randomized minus plain for each seed, each side at its best learning rate."""
+    in_domain: tuple[float, float]
+    """Mean in-domain accuracy of the randomized and of the plain side."""
+    learnt: tuple[bool, bool]
+    """Whether each side is beyond chance on the longer training lengths."""
+    paper: Difference | None
+    """The same difference in the paper's Table 4."""
+
+    @property
+    def ours(self) -> Difference:
+        """Our difference, with a paired t interval from three seeds on."""
+        return Difference(sum(self.gaps) / len(self.gaps), mean_interval(self.gaps))
+
+    @property
+    def verdict(self) -> Verdict:
+        """What our difference says beside the paper's, each judged by its own interval."""
+        if not any(self.learnt):
+            return "learnt by neither"
+        if not all(self.learnt):
+            side = "randomized" if self.learnt[0] else "plain"
+            return f"learnt by the {side} encoding only"
+        interval = self.ours.interval
+        if interval is None:
+            return "fewer than 3 seeds"
+        if self.paper is None or self.paper.interval is None:
+            clear = "clear" if interval.sign else "not clear"
+            return f"{clear} here, not in the paper's tables"
+        match interval.sign, self.paper.interval.sign:
+            case 0, 0:
+                return "clear in neither"
+            case 0, _:
+                return "clear in the paper only"
+            case _, 0:
+                return "clear here only"
+            case ours, theirs:
+                return "same sign as in the paper" if ours == theirs else "opposite sign"
+
+
+def compare(runs: pl.DataFrame) -> Iterator[Comparison]:
+    """Compares each randomized encoding with its plain form, and the best with the best.
+
+    The best of either side is the encoding with the highest mean. It is chosen on the scores that
+    are then compared, so that its interval is too narrow.
+
+    Args:
+        runs: Scored runs of one budget, with randomized positions drawn in one way.
+    """
+    tested = counted_runs(runs).filter(pl.col("encoding").is_in([*PLAIN, *RANDOMIZED]))
+    for task in task_order(tested["task"].unique()):
+        rows = tested.filter(pl.col("task") == task)
+        for name in RANDOMIZED:
+            plain = name.removeprefix("randomized-")
+            both = rows.filter(pl.col("encoding").is_in([name, plain]))
+            yield from _pair(task, plain, name, plain, _alike(both))
+        shared = _alike(rows)
+        randomized, plain = _best(shared, RANDOMIZED), _best(shared, PLAIN)
+        if randomized and plain:
+            yield from _pair(task, BEST, randomized, plain, shared, set(shared["encoding"]))
+
+
+def _alike(rows: pl.DataFrame) -> pl.DataFrame:
+    return like_with_like(rows, ["encoding"], ["task"]).filter("alike")
+
+
+def _pair(
+    task: str,
+    pair: str,
+    randomized: str,
+    plain: str,
+    rows: pl.DataFrame,
+    ran: Collection[str] = (),
+) -> Iterator[Comparison]:
+    """Yields the comparison of two encodings, if both have runs with a common seed."""
+    left, right = (
+        best_rates(rows.filter(pl.col("encoding") == name), ["task"])
+        for name in (randomized, plain)
+    )
+    both = left.join(right, on="seed", maintain_order="left").sort("seed")
+    if both.is_empty():
+        return
+    gaps = 100 * (both["score"] - both["score_right"])
+    accuracies = (100 * left["in_domain"].mean(), 100 * right["in_domain"].mean())  # type: ignore
+    # Where chance is not known, as in a task of one's own, a side counts as learnt.
+    learnt = tuple(bool(side["learnt"].fill_null(True).any()) for side in (left, right))
+    theirs = published_difference(task, [randomized], [plain])
+    if ran:
+        sides = ([n for n in names if n in ran] for names in (RANDOMIZED, PLAIN))
+        theirs = published_difference(task, *sides)
+    yield Comparison(
+        task, pair, randomized, plain, tuple(both["seed"]), tuple(gaps), accuracies, learnt, theirs
+    )
+
+
+def _best(rows: pl.DataFrame, names: Collection[str]) -> str | None:
+    known = best_rates(rows.filter(pl.col("encoding").is_in(list(names))), ["encoding"])
+    means = dict(known.group_by("encoding").agg(pl.col("score").mean()).iter_rows())
+    # Rounded, so that equal means go to the first in the paper's order.
+    return max((n for n in names if n in means), key=lambda n: round(means[n], 12), default=None)
+
+
+def published_difference(
+    task: str, randomized: Collection[str], plain: Collection[str]
+) -> Difference | None:
+    """Returns the best of some randomized encodings minus the best of some plain ones, in Table 4.
+
+    The interval is Welch's, from the printed means and standard deviations over ten seeds.
+    """
+    samples = _published_samples()
+    sides = [
+        max((samples[task, name] for name in names if (task, name) in samples), default=None)
+        for names in (randomized, plain)
+    ]
+    left, right = sides
+    if left is None or right is None:
+        return None
+    return Difference(left.mean - right.mean, welch_interval(left, right))
+
+
+@cache
+def _published_samples() -> dict[tuple[str, str], Sample]:
+    cells: dict[tuple[str, str], dict[str, float]] = {}
+    for row in published("means").iter_rows(named=True):
+        cells.setdefault((row["task"], row["encoding"]), {})[row["statistic"]] = row["value"]
+    return {
+        key: Sample(cell["mean"], max(cell["sd"], ROUNDED), int(claim("seeds")))
+        for key, cell in cells.items()
+    }
