@@ -14,7 +14,8 @@ from randpos.benchmark.vocabulary import NO_CLASS
 from randpos.errors import UserError, check_count, plain
 from randpos.tasks import get_task
 from randpos.tasks.base import Task
-from randpos.training.evaluation import Accuracy, in_domain, score
+from randpos.training.evaluation import Accuracy
+from randpos.training.score import mean_where_tested
 
 Model = Callable[[Int[np.ndarray, "examples tokens"]], Int[np.ndarray, "examples output"]]
 """Maps tokens to answers.
@@ -39,12 +40,12 @@ class Result:
     @property
     def score(self) -> float | None:
         """The paper's score: mean accuracy over the lengths beyond N; None if none was tested."""
-        return score(self.accuracies, self.training_length)
+        return mean_where_tested(self.accuracies, self.training_length + 1)
 
     @property
     def in_domain(self) -> float | None:
         """Mean accuracy over the lengths up to N; None if none was tested."""
-        return in_domain(self.accuracies, self.training_length)
+        return mean_where_tested(self.accuracies, 1, self.training_length)
 
     def table(self) -> pl.DataFrame:
         """Returns the columns `length`, `accuracy` (of tokens) and `whole` (of sequences)."""

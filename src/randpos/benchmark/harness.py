@@ -22,8 +22,7 @@ from randpos.benchmark.sampling import Examples
 from randpos.store.files import write_atomic
 from randpos.tasks.base import Task
 from randpos.training.evaluation import Accuracy
-from randpos.training.evaluation import in_domain as mean_in_domain
-from randpos.training.evaluation import score as mean_score
+from randpos.training.score import mean_where_tested
 
 PREFIX = "randpos_"
 METRICS = ("score", "in_domain", "whole")
@@ -152,13 +151,13 @@ def accuracies(items: Sequence[Counts]) -> list[Accuracy]:
 
 def score(items: Sequence[Counts], training_length: int) -> float:
     """Returns the paper's score; NaN if no length beyond N was tested."""
-    found = mean_score(accuracies(items), training_length)
+    found = mean_where_tested(accuracies(items), training_length + 1)
     return math.nan if found is None else found
 
 
 def in_domain(items: Sequence[Counts], training_length: int) -> float:
     """Returns the mean accuracy up to N; NaN if no such length was tested."""
-    found = mean_in_domain(accuracies(items), training_length)
+    found = mean_where_tested(accuracies(items), 1, training_length)
     return math.nan if found is None else found
 
 

@@ -140,3 +140,17 @@ def score(points: Sequence[Accuracy], training_length: int, test_length: int) ->
 def in_domain(points: Sequence[Accuracy], training_length: int) -> float | None:
     """Returns the mean accuracy over the training lengths 1..N."""
     return mean_accuracy(points, 1, training_length)
+
+
+def mean_where_tested(
+    points: Sequence[Accuracy], first: int, last: int | None = None
+) -> float | None:
+    """Returns the mean accuracy from the first to the last tested length of a range.
+
+    For tests that need not reach the ends of the range; None if no length of it was tested.
+
+    >>> mean_where_tested([Accuracy(1, 1.0, 1.0), Accuracy(50, 0.5, 0.0)], 41)
+    0.5
+    """
+    inside = [p.length for p in points if first <= p.length and (last is None or p.length <= last)]
+    return mean_accuracy(points, min(inside), max(inside)) if inside else None
