@@ -101,13 +101,13 @@ def comparisons(scored: pl.DataFrame, budget: Budget | None = None) -> list[Comp
 def verdict_sentence(found: Sequence[Comparison]) -> str:
     """Counts the verdicts on pairs of encodings."""
     verdicts = Counter(pair.verdict for pair in found)
-    counts = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
+    counts = ", ".join(f"{verdict} ({number})" for verdict, number in verdicts.most_common())
     clear = [p for p in found if p.paper and p.paper.interval and p.paper.interval.sign]
     agree = sum(pair.verdict == "same sign as in the paper" for pair in clear)
     return (
-        f"{count(len(found), 'pair')} of a randomized encoding and its plain form on one task: "
-        f"{counts}. The paper's difference is clear in {len(clear)} of them, and ours has the same "
-        f"sign in {agree}. A difference is clear if its 95 % interval excludes zero: a paired t "
+        f"Verdicts on {count(len(found), 'pair')} of a randomized encoding and its plain form on "
+        f"one task: {counts}. The paper's difference is clear in {len(clear)} of them, and ours has "
+        f"the same sign in {agree}. A difference is clear if its 95 % interval excludes zero: a paired t "
         "interval over our seeds, at least 3, and a Welch interval from the paper's means and "
         "standard deviations over 10 seeds. A side is learnt if its accuracy on the longer half of "
         "the training lengths is more than 10 points above chance; otherwise there is no verdict."
