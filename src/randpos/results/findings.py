@@ -106,11 +106,12 @@ def verdict_sentence(found: Sequence[Comparison]) -> str:
     agree = sum(pair.verdict == "same sign as in the paper" for pair in clear)
     return (
         f"Verdicts on {count(len(found), 'pair')} of a randomized encoding and its plain form on "
-        f"one task: {counts}. The paper's difference is clear in {len(clear)} of them, and ours has "
-        f"the same sign in {agree}. A difference is clear if its 95 % interval excludes zero: a paired t "
-        "interval over our seeds, at least 3, and a Welch interval from the paper's means and "
-        "standard deviations over 10 seeds. A side is learnt if its accuracy on the longer half of "
-        "the training lengths is more than 10 points above chance; otherwise there is no verdict."
+        f"one task: {counts}. The paper's difference is clear in {len(clear)} of them, and ours "
+        f"has the same sign in {agree}. A difference is clear if its 95 % interval excludes zero: "
+        "a paired t interval over our seeds, at least 3, and a Welch interval from the paper's "
+        "means and standard deviations over 10 seeds. A side is learnt if its accuracy on the "
+        "longer half of the training lengths is more than 10 points above chance; otherwise there "
+        "is no verdict."
     )
 
 

@@ -60,7 +60,7 @@ def _run(
         "training_length": experiment.lengths.maximum,
         "test_length": experiment.test_length,
         "maximum": experiment.positions.maximum,
-        "reading": experiment.positions.reading,
+        "reading": experiment.reading,
         "draw": experiment.positions.draw,
         "status": status,
         "step": experiment.steps,
