@@ -58,6 +58,10 @@ results: $(VENV)/.demo  ## Train what docs/results.md is about, and write that p
 	$(BIN)/randpos report results --out docs/results.md
 	$(BIN)/python docs/found.py
 
+.PHONY: playground
+playground: $(VENV)/.demo  ## Write playground.html, which runs the trained models of results/ in the browser
+	$(BIN)/randpos playground --store results --out playground.html
+
 bench: $(VENV)/.dev  ## The tables of docs/performance.md and docs/tasks.md
 	$(BIN)/python benchmarks/tasks.py
 	$(BIN)/python benchmarks/model.py

@@ -1,7 +1,7 @@
 """Writes into pages of the site, when it is built, what is kept elsewhere.
 
 The reference of the command line is what the commands say themselves, and how to add an encoding or
-a task stands in CONTRIBUTING.md.
+a task stands in CONTRIBUTING.md. The playground is made from the trained models in results/.
 """
 
 import contextlib
@@ -11,9 +11,15 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from randpos.cli.main import COMMANDS, main
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
 
-GUIDE = Path(__file__).parent.parent / "CONTRIBUTING.md"
+from randpos.cli.main import COMMANDS, main
+from randpos.results.playground import load_players, make_playground
+from randpos.store.folder import Store
+
+ROOT = Path(__file__).parent.parent
+GUIDE = ROOT / "CONTRIBUTING.md"
 WIDTH = 80
 """Letters in a line of help: as many as the column of the site has room for."""
 
@@ -24,6 +30,13 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
         if place in markdown:
             markdown = markdown.replace(place, write())
     return markdown
+
+
+def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
+    """Adds the playground as a page of its own, `play.html`."""
+    page = make_playground(load_players(Store(ROOT / "results")))
+    files.append(File.generated(config, "play.html", content=page))
+    return files
 
 
 def commands() -> str:

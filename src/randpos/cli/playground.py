@@ -1,12 +1,10 @@
 """`randpos playground`: trained models in one page that runs them in the browser."""
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
-from randpos.errors import UserError
 from randpos.store.folder import Store
 
 
@@ -27,18 +25,7 @@ class Playground:
 
     def __call__(self) -> None:
         """Writes the page and prints its name."""
-        from randpos.results.playground import Player, write_playground
+        from randpos.results.playground import load_players, write_playground
 
-        store = Store(self.store)
-        players = [Player.load(store.find(name)) for name in self.runs]
-        for folder in () if self.runs else store.runs():
-            if not folder.parameters.is_file():
-                continue
-            try:
-                players.append(Player.load(folder))
-            except UserError as error:
-                warnings.warn(str(error), stacklevel=2)
-        if not players:
-            raise UserError(f"{self.store} holds no trained model for the playground; name a run.")
-        write_playground(players, self.out)
+        write_playground(load_players(Store(self.store), self.runs), self.out)
         print(self.out)

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
 
 from tests.results.conftest import Open
+from tests.results.page.browsing import contrast
 from tests.results.stores import small_store
 
 
@@ -19,20 +19,6 @@ def test_a_narrow_screen_never_scrolls_sideways(open_page: Open, width: int, sch
     page.locator("#run .mark-line path").first.wait_for(state="attached")
     page.get_by_text("Configuration").click()
     assert page.evaluate("document.documentElement.scrollWidth") == width
-
-
-def contrast(page: Page, selector: str) -> float:
-    """The contrast of an element's text with the page behind it, as WCAG defines it."""
-    script = """(selector) => {
-        const parse = (text) => text.match(/[\\d.]+/g).slice(0, 3).map(Number);
-        const light = (rgb) => rgb.map((v) => v / 255)
-            .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-            .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-        const ink = light(parse(getComputedStyle(document.querySelector(selector)).color));
-        const paper = light(parse(getComputedStyle(document.body).backgroundColor));
-        return (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
-    }"""
-    return page.evaluate(script, selector)
 
 
 def test_light_and_dark_follow_the_system(open_page: Open) -> None:

@@ -1,7 +1,7 @@
 """Tasks and positions in the browser against plain Python."""
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -95,7 +95,8 @@ def test_inputs_follow_the_law_of_the_task(page: Page, task: str) -> None:
     assert set(drawn) <= set(law)
     # Every symbol at every place: inputs themselves are too many to count.
     for place in range(len(next(iter(law)))):
-        expected, seen = Counter(), Counter()
+        expected: defaultdict[int, float] = defaultdict(float)
+        seen: Counter[int] = Counter()
         for tokens, probability in law.items():
             expected[tokens[place]] += float(probability) * count
         for tokens, times in drawn.items():

@@ -1,7 +1,9 @@
 """Trained models as data for a browser: what they are, and their weights in half precision."""
 
 import base64
+import warnings
 import zlib
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ from randpos.nn.model import Encoder
 from randpos.positions import Randomized
 from randpos.results.tables.labels import encoding_label
 from randpos.run import Run
-from randpos.store.folder import RunFolder
+from randpos.store.folder import RunFolder, Store
 from randpos.tasks import TASKS
 from randpos.training.batch import total_length
 
@@ -27,7 +29,7 @@ UNDERSTOOD = {
     *("model.layers", "model.heads", "model.dim", "model.hidden", "model.dropout", "model.causal"),
 }
 """Settings that the page respects, or that only training depends on."""
-TRAINING = ("lengths.", "evaluation.")
+TRAINING = ("lengths.", "optimizer.", "evaluation.")
 """Groups of settings that a trained model does not depend on."""
 Precision = Literal["float16", "float32"]
 
@@ -46,6 +48,22 @@ class Player(NamedTuple):
         run = Run((folder,))
         check_supported(folder.path.name, run.experiment())
         return cls(folder.path.name, run.experiment(), run.model())
+
+
+def load_players(store: Store, names: Sequence[str] = ()) -> list[Player]:
+    """Reads the named runs, or all trained ones that the page can run; it warns of the others."""
+    if names:
+        return [Player.load(store.find(name)) for name in names]
+    players = []
+    for folder in store.runs():
+        if folder.parameters.is_file():
+            try:
+                players.append(Player.load(folder))
+            except UserError as error:
+                warnings.warn(str(error), stacklevel=2)
+    if not players:
+        raise UserError(f"{store.path} holds no trained model for the playground; name a run.")
+    return players
 
 
 def check_supported(run: str, experiment: Experiment) -> None:
