@@ -82,6 +82,15 @@ bounds: $(VENV)/bin/python  ## A part of the tests with the oldest and the newes
 	$(BIN)/python tests/bounds.py lowest .venv/lowest
 	$(BIN)/python tests/bounds.py newest .venv/newest
 
+.PHONY: release-check
+release-check: $(VENV)/bin/python  ## Build the wheel, install it into an empty environment, and train there
+	rm -rf dist .venv/release
+	$(BIN)/pip install --quiet "build>=1.2,<2"
+	$(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv .venv/release
+	.venv/release/bin/pip install --quiet dist/*.whl
+	cd .venv/release && bin/randpos train --preset smoke --store smoke
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
