@@ -1,4 +1,4 @@
-"""The one exception that a user's mistake raises: a sentence that says what to change."""
+"""The exception for bad input, and checks of numbers that many settings share."""
 
 import difflib
 import math
@@ -16,11 +16,11 @@ class UserError(ValueError):
 
 
 class StorageError(UserError):
-    """The file system refuses: the disk is full, a folder is read-only, a file is not ours."""
+    """The file system failed: the disk is full, a folder is read-only, a file is not accessible."""
 
 
 def plain(text: str, most: int = 1000) -> str:
-    r"""Makes one line that a terminal only shows, of text that may quote anything.
+    r"""Returns text as one line without control characters, shortened in the middle.
 
     >>> plain("two\nlines, \x1b[2J")
     'two\\nlines, \\x1b[2J'
@@ -33,19 +33,19 @@ def plain(text: str, most: int = 1000) -> str:
 
 
 def quoted(value: object) -> str:
-    """Returns a value as a program writes it, shortened; it may be of any size.
+    """Returns the `repr` of a value of any size, shortened.
 
     >>> quoted("name"), len(quoted("long" * 1000)) < 100
     ("'name'", True)
     """
     try:
         return plain(repr(value), 80)
-    except (ValueError, RecursionError):  # thousands of digits, or of brackets
+    except (ValueError, RecursionError):  # Thousands of digits or of brackets.
         return f"({type(value).__name__} too large to be shown)"
 
 
 def check_count(name: str, value: int, most: int = 2**31 - 1) -> None:
-    """Refuses a number that must be positive, and at most what a program can count to."""
+    """Raises `UserError` unless 1 <= value <= most."""
     if value < 1:
         raise UserError(f"{name}={quoted(value)} must be at least 1.")
     if value > most:
@@ -53,19 +53,19 @@ def check_count(name: str, value: int, most: int = 2**31 - 1) -> None:
 
 
 def check_seconds(name: str, value: float) -> None:
-    """Refuses what is no span of time."""
+    """Raises `UserError` unless the value is finite and not negative."""
     if not 0 <= value < math.inf:
         raise UserError(f"{name}={value} must be a number of seconds.")
 
 
 def check_seed(name: str, value: int) -> None:
-    """Refuses a seed that no random key can be made of."""
+    """Raises `UserError` unless the seed fits into 32 bits."""
     if not 0 <= value < 2**32:
         raise UserError(f"{name}={quoted(value)} must lie between 0 and 2^32 - 1.")
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
-    """Returns the error for a `name` that is none of the `known` ones of its `kind`.
+    """Returns the error for an unknown name, with the known names and the nearest one.
 
     >>> unknown("encoding", "rotary", ["rope", "alibi"])
     UserError("Unknown encoding 'rotary'; known: alibi, rope.")

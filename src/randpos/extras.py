@@ -1,10 +1,10 @@
-"""What an optional part of the package raises when its libraries are not installed."""
+"""The error for an optional dependency that is not installed."""
 
 from randpos.errors import UserError
 
 
 class MissingExtraError(UserError, ImportError):
-    """An optional dependency is absent; the message is the command that brings it.
+    """An optional dependency is not installed; the message has the command that installs it.
 
     It is an `ImportError` too, so that `try: import randpos.torch` behaves as Python users expect.
 

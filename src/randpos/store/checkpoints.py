@@ -1,7 +1,7 @@
-"""Checkpoints: arrays as safetensors, with a JSON sidecar that says what and how intact they are.
+"""Checkpoints: arrays as safetensors, with a JSON sidecar that holds their step and checksum.
 
-A checkpoint is complete once its sidecar exists, which is written last. The sidecar holds a
-checksum: damage is noticed, named, and the checkpoint before is used.
+The sidecar is written last: a checkpoint without one is incomplete. A damaged checkpoint is set
+aside with a warning, and the one before it is used.
 """
 
 import hashlib
@@ -22,26 +22,30 @@ FORMAT = 1
 
 
 class Checkpoint(NamedTuple):
-    """The arrays of a run after some steps."""
+    """The arrays of a run after `step` steps."""
 
     step: int
     arrays: PyTree
 
 
 def named_arrays(tree: PyTree) -> dict[str, np.ndarray]:
-    """Returns the leaves of a tree by their paths."""
+    """Returns copies of the leaves of a tree, named by their paths."""
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
-    # A copy: the next chunk of steps donates the buffers that these views look into.
+    # Copies: the next chunk of steps donates the buffers.
     return {jax.tree_util.keystr(path): np.array(leaf) for path, leaf in leaves}
 
 
 def load_arrays(path: Path, like: PyTree) -> PyTree:
-    """Reads a safetensors file into the structure of `like`, whose shapes it must have."""
+    """Reads a safetensors file into the structure of `like`.
+
+    Raises:
+        UserError: The file is damaged, or its names, shapes or types are not those of `like`.
+    """
     try:
         arrays = safetensors.numpy.load(read_file(path))
     except UserError:
         raise
-    except Exception as error:  # safetensors raises whatever its Rust core raises
+    except Exception as error:  # safetensors does not document what it raises.
         raise UserError(f"{path} is damaged: {error}.") from error
     leaves, structure = jax.tree_util.tree_flatten_with_path(like)
     values = []
@@ -69,9 +73,9 @@ def save(folder: Path, step: int, arrays: dict[str, np.ndarray], keep: int) -> N
 
 
 def load_newest(folder: Path, like: PyTree) -> Checkpoint | None:
-    """Returns the newest intact checkpoint, warning of every damaged one on the way.
+    """Returns the newest intact checkpoint; warns of every damaged one.
 
-    Damaged ones are renamed: they must not count among the newest that `save` keeps.
+    Damaged ones are renamed, so that they do not count among the newest that `save` keeps.
     """
     names = _names(folder)
     for name in names:
@@ -91,7 +95,7 @@ def load_newest(folder: Path, like: PyTree) -> Checkpoint | None:
 def _load(sidecar: Path, like: PyTree) -> Checkpoint:
     data = sidecar.with_suffix(".safetensors")
     if not sidecar.exists():
-        raise UserError(f"{data} was not finished: it has no {sidecar.name}.")
+        raise UserError(f"{data} is incomplete: it has no {sidecar.name}.")
     about: Any = read_json(sidecar)
     if not isinstance(about, dict) or data.stem != _name(about.get("step")):
         raise UserError(f"{sidecar} is damaged: it does not name its step.")
@@ -108,12 +112,12 @@ def _name(step: Any) -> str | None:
 
 
 def _names(folder: Path) -> list[str]:
-    """Lists the checkpoints that are there in whole or in part, newest first."""
+    """Lists complete and incomplete checkpoints, newest first."""
     return sorted({path.stem for path in folder.glob("step-*.*")}, reverse=True)
 
 
 class Writer:
-    """Saves checkpoints of one run in a thread of its own, one at a time."""
+    """Saves the checkpoints of a run in a background thread, one at a time."""
 
     def __init__(self, folder: Path, keep: int = 2) -> None:
         self.folder, self.keep = folder, keep
@@ -121,18 +125,18 @@ class Writer:
         self.pending: Future[None] | None = None
 
     def save(self, step: int, arrays: PyTree) -> None:
-        """Copies the arrays and returns; the file is written meanwhile."""
+        """Copies the arrays and returns; the file is written in the background."""
         self.wait()
         self.pending = self.thread.submit(save, self.folder, step, named_arrays(arrays), self.keep)
 
     def wait(self) -> None:
-        """Waits for the last checkpoint, and raises what went wrong with it."""
+        """Waits for the last checkpoint; raises its error if it failed."""
         if self.pending is not None:
             pending, self.pending = self.pending, None
             pending.result()
 
     def close(self) -> None:
-        """Waits, then ends the thread."""
+        """Waits for the last checkpoint, then ends the thread."""
         try:
             self.wait()
         finally:

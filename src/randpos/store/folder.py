@@ -133,7 +133,7 @@ class RunFolder:
         return "unfinished" if self.failure() is None else "failed"
 
     def drop_checkpoints(self) -> None:
-        """Removes the checkpoints of a run that has ended."""
+        """Removes the checkpoints; the run has ended."""
         shutil.rmtree(self.checkpoints, ignore_errors=True)
 
     def lines(self, name: str) -> list[dict[str, Any]]:
