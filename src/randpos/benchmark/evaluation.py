@@ -49,7 +49,8 @@ class Result:
 
     def table(self) -> pl.DataFrame:
         """Returns the columns `length`, `accuracy` (of tokens) and `whole` (of sequences)."""
-        return pl.DataFrame(self.accuracies, schema=list(Accuracy._fields), orient="row")
+        rows = [(a.length, a.accuracy, a.whole) for a in self.accuracies]
+        return pl.DataFrame(rows, schema=["length", "accuracy", "whole"], orient="row")
 
 
 class EvaluationError(UserError):

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int32, Key
 
 from randpos.errors import UserError, check_count, check_seed, unknown
+from randpos.numerics import compiler_options
 from randpos.tasks.base import Batch, Task
 
 Split = Literal["train", "test"]
@@ -104,4 +105,8 @@ def _block_size(task: Task, maximum: int, count: int) -> int:
 @lru_cache(maxsize=64)
 def _sampler(task: Task, maximum: int, size: int) -> Callable[..., Batch]:
     """Compiles a sampler that serves every length up to `maximum`."""
-    return jax.jit(lambda key, length, start: task.sample(key, length, size, maximum, start))
+
+    def sample(key: Key[Array, ""], length: Int32[Array, ""], start: Int32[Array, ""]) -> Batch:
+        return task.sample(key, length, size, maximum, start)
+
+    return jax.jit(sample, compiler_options=compiler_options())
