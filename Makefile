@@ -13,10 +13,12 @@ demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which o
 
 # Most of the tests' time is compilation: programs that run for a moment need few optimisations.
 QUICK := XLA_FLAGS="--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
-test: lint docs browser  ## Everything that must hold: lint, types, import contract, tests
+test: $(VENV)/.dev  ## Everything that must hold: lint, types, import contract, documents, tests
+	$(MAKE) -j $(JOBS) lint docs browser
 	$(QUICK) $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow" -q
 
-test-all: lint docs browser  ## The same with the slow tests, compiled as for users
+test-all: $(VENV)/.dev  ## The same with the slow tests, compiled as for users
+	$(MAKE) -j $(JOBS) lint docs browser
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -q
 
 lint: $(VENV)/.dev

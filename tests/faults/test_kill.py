@@ -7,13 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from randpos import Schedule
 from randpos.store.folder import Store
 from tests.experiments import tiny
 from tests.faults.torture import HOOK
-from tests.sweeps.processes import PATIENCE
+from tests.sweeps.processes import PATIENCE, environment
 
 ARGUMENTS = [
     *("--task", "reverse_string", "--encoding", "randomized-sincos", "--batch", "8"),
@@ -38,7 +36,7 @@ class Command:
         self.folder = Store(store).run(experiment(steps))
         flags = [*ARGUMENTS, "--steps", str(steps), "--store", str(store), *more]
         self.line = [sys.executable, "-m", "randpos.cli.main", "train", *flags]
-        self.environment = {**os.environ, "RANDPOS_CACHE": str(cache), "JAX_PLATFORMS": "cpu"}
+        self.environment = environment(cache)
 
     def start(self) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
@@ -66,12 +64,6 @@ class Command:
     def outcome(self) -> tuple[bytes, bytes]:
         metrics = self.folder.path / "metrics.jsonl"
         return self.folder.parameters.read_bytes(), metrics.read_bytes()
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory) -> Path:
-    """Compiled programs, so that only the first process compiles."""
-    return tmp_path_factory.mktemp("cache")
 
 
 def test_killed_between_any_two_writes_a_run_ends_the_same(tmp_path, cache):
