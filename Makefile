@@ -69,6 +69,10 @@ bench: $(VENV)/.dev  ## The tables of docs/performance.md and docs/tasks.md
 	$(BIN)/python benchmarks/model.py
 	$(BIN)/python benchmarks/training.py
 
+.PHONY: compile-all
+compile-all: $(VENV)/.dev  ## Every program that users ask for, compiled with the compiler's defaults
+	$(BIN)/python benchmarks/compile_all.py -j $(JOBS)
+
 .PHONY: fuzz bounds
 COUNT ?= 500
 fuzz: $(VENV)/.dev  ## Bad input by the thousand: COUNT of them in every test

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 # One cache of compiled programs for all workers and runs of the suite, also in subprocesses, for
-# compiling is most of what tests do. Programs of a moment are not worth a file.
+# compiling is most of what tests do. Small programs too: there are thousands of them.
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "randpos" / "tests"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.05")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 import jax
 import pytest
