@@ -28,7 +28,7 @@ class Fake:
         self.tried: collections.Counter[int] = collections.Counter()
         self.jobs: list[tuple[int, ...]] = []
         self.stopped = self.closed = self.recovered = 0
-        self.jobs_per_slot = 1
+        self.max_jobs_per_slot = 1
         self.lock = threading.Lock()
 
     def run(self, job: Job, emit: Emit) -> None:

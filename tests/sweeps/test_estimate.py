@@ -12,6 +12,7 @@ from randpos import Evaluation, Experiment, Schedule
 from randpos.sweeps import estimate
 from randpos.sweeps.estimate import cost, disk, forward, parameters, training
 from randpos.training.batch import assemble
+from randpos.training.evaluation import lengths_to_test
 from randpos.training.step import Engine
 from tests.experiments import random_model, tiny
 
@@ -53,7 +54,7 @@ def test_training_is_three_forward_passes_over_the_schedule():
 
 def test_testing_is_one_forward_pass_per_example_and_length():
     experiment = tiny(evaluation=Evaluation(stride=3, batch=11))
-    lengths = (1, 3, 4, 5, 6)
+    lengths = lengths_to_test(experiment)
     found = estimate.testing(experiment)
     assert found == pytest.approx(11 * sum(forward(experiment, n) for n in lengths))
 

@@ -4,7 +4,7 @@ import pytest
 
 from randpos.errors import StorageError
 from randpos.sweeps import snapshots
-from randpos.sweeps.snapshots import put, take
+from randpos.sweeps.snapshots import read_snapshot, write_snapshot
 
 FILES = {
     "config.json": b"{}",
@@ -36,34 +36,36 @@ def read(folder):
 def test_what_is_taken_and_put_is_the_same(tmp_path, files):
     write(tmp_path / "here", files)
     write(tmp_path / "here", {"lock": b"1", ".partial-1": b"", "checkpoints/.partial-2": b""})
-    assert take(tmp_path / "here") == files
-    put(files, tmp_path / "there")
+    assert read_snapshot(tmp_path / "here") == files
+    write_snapshot(files, tmp_path / "there")
     ended = "result.json" in files
     wanted = {k: v for k, v in files.items() if not (ended and k.startswith("checkpoints/"))}
     assert read(tmp_path / "there") == wanted
 
 
 def test_a_folder_that_is_not_there_is_empty(tmp_path):
-    assert take(tmp_path / "none") == {}
-    put({}, tmp_path / "none")
+    assert read_snapshot(tmp_path / "none") == {}
+    write_snapshot({}, tmp_path / "none")
 
 
 def test_checkpoints_that_are_gone_are_removed_and_the_lock_stays(tmp_path):
     old = {"checkpoints/step-000000050.json": b"", "checkpoints/step-000000050.safetensors": b""}
     write(tmp_path, FILES | old | {"lock": b"1"})
-    put(FILES, tmp_path)
+    write_snapshot(FILES, tmp_path)
     assert read(tmp_path) == FILES | {"lock": b"1"}
 
 
 def test_without_any_checkpoint_the_old_ones_stay(tmp_path):
     write(tmp_path, FILES)
-    put({name: data for name, data in FILES.items() if "checkpoints" not in name}, tmp_path)
+    write_snapshot(
+        {name: data for name, data in FILES.items() if "checkpoints" not in name}, tmp_path
+    )
     assert read(tmp_path) == FILES
 
 
 def test_an_ended_run_has_no_checkpoints(tmp_path):
     write(tmp_path, FILES | {"checkpoints/damaged-step-000000002.json": b""})
-    put(FILES | ENDED, tmp_path)
+    write_snapshot(FILES | ENDED, tmp_path)
     assert not (tmp_path / "checkpoints").exists()
 
 
@@ -71,7 +73,7 @@ def test_an_ended_run_has_no_checkpoints(tmp_path):
 def test_half_a_checkpoint_is_left_out(tmp_path, gone):
     write(tmp_path, FILES)
     (tmp_path / f"checkpoints/step-000000100.{gone}").unlink()
-    assert take(tmp_path) == {k: v for k, v in FILES.items() if "checkpoints" not in k}
+    assert read_snapshot(tmp_path) == {k: v for k, v in FILES.items() if "checkpoints" not in k}
 
 
 def test_what_a_checkpoint_relies_on_is_read_after_it(tmp_path, monkeypatch):
@@ -87,7 +89,7 @@ def test_what_a_checkpoint_relies_on_is_read_after_it(tmp_path, monkeypatch):
 
     listed = Busy(snapshots.in_order(tmp_path))
     monkeypatch.setattr(snapshots, "in_order", lambda folder: listed)
-    taken = take(tmp_path)
+    taken = read_snapshot(tmp_path)
     names = list(taken)
     assert names.index("checkpoints/step-000000100.json") < names.index("metrics.jsonl")
     assert names.index("checkpoints/step-000000100.json") < names.index(
@@ -104,7 +106,7 @@ def test_nothing_is_written_outside_of_the_folder(tmp_path, name):
     folder.mkdir()
     away.mkdir()
     (folder / "away").symlink_to(away)
-    put({name: b"evil", "config.json": b"{}"}, folder)
+    write_snapshot({name: b"evil", "config.json": b"{}"}, folder)
     assert sorted(path.name for path in tmp_path.rglob("*")) == [
         "away",
         "config.json",
@@ -118,8 +120,8 @@ def test_nothing_is_removed_outside_of_the_folder(tmp_path):
     folder.mkdir()
     write(away, {"step-000000001.json": b"precious"})
     (folder / "checkpoints").symlink_to(away)
-    put(FILES, folder)
-    put(FILES | ENDED, folder)
+    write_snapshot(FILES, folder)
+    write_snapshot(FILES | ENDED, folder)
     assert read(away) == {"step-000000001.json": b"precious"}
 
 
@@ -127,12 +129,12 @@ def test_a_link_to_a_file_outside_is_neither_followed_nor_taken(tmp_path):
     (tmp_path / "secret").write_bytes(b"secret")
     write(tmp_path / "run", {"config.json": b"{}"})
     (tmp_path / "run" / "result.json").symlink_to(tmp_path / "secret")
-    assert take(tmp_path / "run") == {"config.json": b"{}"}
-    put({"result.json": b"evil"}, tmp_path / "run")
+    assert read_snapshot(tmp_path / "run") == {"config.json": b"{}"}
+    write_snapshot({"result.json": b"evil"}, tmp_path / "run")
     assert (tmp_path / "secret").read_bytes() == b"secret"
 
 
 def test_a_file_in_the_way_is_a_sentence(tmp_path):
     (tmp_path / "run").write_bytes(b"")
     with pytest.raises(StorageError, match="cannot be used"):
-        put(FILES, tmp_path / "run")
+        write_snapshot(FILES, tmp_path / "run")

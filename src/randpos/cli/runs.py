@@ -21,7 +21,7 @@ from randpos.store.folder import Store
 from randpos.store.lock import BusyError
 from randpos.store.result import Status
 from randpos.store.tables import StoreTables, pack, read_store
-from randpos.sweeps.snapshots import put, take
+from randpos.sweeps.snapshots import read_snapshot, write_snapshot
 from randpos.tasks import TASKS
 from randpos.training.evaluation import Accuracy
 
@@ -133,7 +133,8 @@ class Runs:
         whole = [Store(self.store).find(digest) for digest in self.keep]
         pack(tables, Path(self.name))
         for folder in whole:
-            put(take(folder.path), Store(Path(self.name)).run_at(folder.path.name).path)
+            copy = Store(Path(self.name)).run_at(folder.path.name)
+            write_snapshot(read_snapshot(folder.path), copy.path)
         print(f"{len(tables.runs):,} runs packed into {self.name}")
 
 

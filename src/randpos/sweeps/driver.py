@@ -56,7 +56,7 @@ class Driver:
     def __post_init__(self) -> None:
         executor = self.executor
         jobs = make_jobs(
-            self.plan.missing, executor.slots, executor.jobs_per_slot, self.max_members
+            self.plan.missing, executor.slots, executor.max_jobs_per_slot, self.max_members
         )
         self.jobs = collections.deque(jobs)
         self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()

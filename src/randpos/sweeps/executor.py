@@ -19,9 +19,9 @@ class Executor(Protocol):
 
     slots: int
     """Jobs that run at the same time."""
-    jobs_per_slot: int
-    """Jobs to cut the work into, per slot. More jobs balance the load better. Fewer jobs have more
-    members each, which accelerators advance together."""
+    max_jobs_per_slot: int
+    """The largest number of jobs per slot to cut the work into for an even load. It is 1 on
+    accelerators: members of a job advance together there, so large jobs are efficient."""
 
     def run(self, job: Job, emit: Emit) -> None:
         """Runs a job to its end; raises `WorkerLostError` or `OutageError` if it ends early."""

@@ -22,7 +22,7 @@ from randpos.experiment import Experiment
 from randpos.store.folder import RunFolder, Store
 from randpos.sweeps.process import Message, Send, open_answers
 from randpos.sweeps.remote import work_on_node
-from randpos.sweeps.snapshots import put, take
+from randpos.sweeps.snapshots import read_snapshot, write_snapshot
 from randpos.sweeps.work import Event, claim, describe
 
 JOBS_PER_PROCESS = 4
@@ -107,7 +107,7 @@ class Gateway:
     def _run(
         self, members: list[Any], folders: dict[str, RunFolder], save_every: float, emit: Any
     ) -> Message:
-        snapshots = {run: take(folder.path) for run, folder in folders.items()}
+        snapshots = {run: read_snapshot(folder.path) for run, folder in folders.items()}
         # No retries by Ray, which would start from these snapshots: the driver tries again with
         # the checkpoints that have arrived until then.
         remote = self.ray.remote(max_retries=0, num_returns="streaming", **self.needs)
@@ -121,7 +121,7 @@ class Gateway:
                     emit(content)
                 elif kind == "files":
                     run, snapshot = content
-                    put(snapshot, folders[run].path)
+                    write_snapshot(snapshot, folders[run].path)
                 elif kind == "refused":
                     return {"refused": f"on a node of the cluster: {content}"}
                 else:

@@ -76,7 +76,7 @@ class Local:
         self.store, self.save_every = store, save_every
         known = places()
         self.slots = workers or len(known)
-        self.jobs_per_slot = 2 if jax.default_backend() == "cpu" else 1
+        self.max_jobs_per_slot = 4 if jax.default_backend() == "cpu" else 1
         self.free: queue.SimpleQueue[dict[str, str]] = queue.SimpleQueue()
         for number in range(self.slots):
             self.free.put(known[number % len(known)])

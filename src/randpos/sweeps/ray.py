@@ -122,7 +122,7 @@ class Ray:
         self.save_every, self.reconnect = save_every, reconnect
         self.connection = Connection(address)
         self.slots = workers or self.connection.gpus or max(1, self.connection.cpus)
-        self.jobs_per_slot = 1 if self.connection.gpus else 2
+        self.max_jobs_per_slot = 1 if self.connection.gpus else 4
         self.lock = threading.Lock()
         self.stopping = threading.Event()
 

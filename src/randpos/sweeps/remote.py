@@ -16,7 +16,7 @@ from randpos.experiment import Experiment
 from randpos.store.folder import Store
 from randpos.store.lock import Lock
 from randpos.sweeps.local import SINGLE_THREAD
-from randpos.sweeps.snapshots import Snapshot, put, take
+from randpos.sweeps.snapshots import Snapshot, read_snapshot, write_snapshot
 from randpos.sweeps.work import Event, describe, perform
 from randpos.training.compilation import enable_cache
 
@@ -59,12 +59,12 @@ def work(
         store = Store(Path(name))
         stack.callback(Lock(store.path).release)
         for run, snapshot in snapshots.items():
-            put(snapshot, store.run_at(run).path)
+            write_snapshot(snapshot, store.run_at(run).path)
 
         def emit(event: Event) -> None:
             # The files of an ended run must arrive before the event that says so.
             if event.state in ("done", "failed"):
-                answers.put(("files", (event.run, take(store.run_at(event.run).path))))
+                answers.put(("files", (event.run, read_snapshot(store.run_at(event.run).path))))
             answers.put(("event", event))
 
         def perform_all() -> None:
@@ -89,7 +89,7 @@ def work(
                 for experiment in experiments:
                     run = experiment.digest
                     if run not in ended:
-                        yield "files", (run, take(store.run_at(run).path))
+                        yield "files", (run, read_snapshot(store.run_at(run).path))
         thread.join()
 
 

@@ -1,4 +1,4 @@
-"""A run's folder as bytes: how a run travels between machines that share no file system."""
+"""Snapshots: the files of a run as bytes, to send a run to another machine."""
 
 import shutil
 from pathlib import Path
@@ -6,16 +6,16 @@ from pathlib import Path
 from randpos.store.files import TEMPORARY, explained, write_atomic
 
 Snapshot = dict[str, bytes]
-"""The content of a run's files by their names relative to its folder."""
+"""The contents of the files of a run, by their names relative to its folder."""
 
-LEFT = {"lock"}
+IGNORED = {"lock"}
 
 
-def take(folder: Path) -> Snapshot:
-    """Reads a run's files while it may be written to.
+def read_snapshot(folder: Path) -> Snapshot:
+    """Reads the files of a run, also while another process writes to it.
 
-    Files are read in the order that is the reverse of writing: whatever is read was complete when
-    what it relies on was read after it. A checkpoint that is removed meanwhile is left out whole.
+    Files are read in the reverse order of writing, so that the files that a file relies on are at
+    least as new as the file. A checkpoint that is removed meanwhile is left out completely.
     """
     found: Snapshot = {}
     with explained(folder):
@@ -27,10 +27,10 @@ def take(folder: Path) -> Snapshot:
     return {name: data for name, data in found.items() if not _is_half(name, found)}
 
 
-def put(snapshot: Snapshot, folder: Path) -> None:
-    """Writes a snapshot, the results last, and removes checkpoints that it no longer has.
+def write_snapshot(snapshot: Snapshot, folder: Path) -> None:
+    """Writes a snapshot, the results last, and removes checkpoints that are not part of it.
 
-    What would end up outside of the run's folder is left out.
+    Names that lead outside of the folder are ignored.
     """
     known = {folder / name for name in snapshot}
     for name in sorted(snapshot, key=_rank):
@@ -51,9 +51,9 @@ def put(snapshot: Snapshot, folder: Path) -> None:
 
 
 def in_order(folder: Path) -> list[Path]:
-    """Lists a run's files in the order in which a run writes them."""
+    """Lists the files of a run in the order in which training writes them."""
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    kept = [p for p in files if p.name not in LEFT and not p.name.startswith(TEMPORARY)]
+    kept = [p for p in files if p.name not in IGNORED and not p.name.startswith(TEMPORARY)]
     return sorted(kept, key=lambda path: _rank(str(path.relative_to(folder))))
 
 
@@ -62,9 +62,9 @@ def _is_inside(path: Path, folder: Path) -> bool:
 
 
 def _is_half(name: str, snapshot: Snapshot) -> bool:
-    """Tells whether a file is of a checkpoint whose other file is not there."""
-    both = [str(Path(name).with_suffix(suffix)) for suffix in (".safetensors", ".json")]
-    return name.startswith("checkpoints/step-") and not all(one in snapshot for one in both)
+    """Returns whether a file belongs to a checkpoint whose other file is missing."""
+    pair = [str(Path(name).with_suffix(suffix)) for suffix in (".safetensors", ".json")]
+    return name.startswith("checkpoints/step-") and not all(file in snapshot for file in pair)
 
 
 def _rank(name: str) -> tuple[int, str]:
@@ -72,6 +72,6 @@ def _rank(name: str) -> tuple[int, str]:
     if name in order:
         return order.index(name), name
     if name.startswith("checkpoints/"):
-        # The sidecar says that the arrays are complete.
+        # The JSON file comes after the arrays: it marks the checkpoint as complete.
         return 11 if name.endswith(".json") else 10, name
     return {"model.safetensors": 20, "result.json": 21}.get(name, 30), name
