@@ -28,6 +28,7 @@ function makeCard(side, about) {
   const result = make(
     "div",
     { class: "result" },
+    make("p", { class: "note" }, "Circles are right, squares are wrong; the truth stands beneath."),
     answers.node,
     make("div", { class: "heading" }, make("h3", {}, "Positions"), redraw),
     line.nodes,

@@ -23,7 +23,7 @@ function makeInput(about, changed) {
   function showLength(n, seen) {
     slider.value = n;
     const beyond = n > seen;
-    const words = beyond ? `${number(n / seen, 1)} times as long as in training` : "as in training";
+    const words = beyond ? `${number(n / seen, 1)} times as long as in training` : "within the lengths of training";
     byId("length-shown").className = beyond ? "beyond" : "";
     byId("length-shown").replaceChildren(number(n), make("small", {}, words));
     slider.setAttribute("aria-valuetext", `${n}, ${words}`);
