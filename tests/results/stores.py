@@ -12,7 +12,7 @@ import polars as pl
 from randpos.catalog import PAPER_ROWS
 from randpos.errors import UserError
 from randpos.experiment import Experiment
-from randpos.paper import published
+from randpos.paper.published import published_cells
 from randpos.results import make_table
 from randpos.results.tables.table import Table
 from randpos.store.rows import stored_experiment
@@ -77,10 +77,10 @@ def scored(results: list[tuple[dict[str, Any], float]]) -> StoreTables:
 def paper_records() -> StoreTables:
     """A store whose results are the paper's: every maximum, mean, sd and hour that it prints."""
     results = []
-    scores, means = (_cells(name) for name in ("scores", "means"))
-    scores |= {k: v for k, v in _cells("sorting").items() if k[1] == "unsorted-sincos"}
-    times = _cells("running_times")
-    geometric = {k: v for k, v in _cells("geometric").items() if k[1] == "geometric"}
+    scores, means = (published_cells(name) for name in ("scores", "means"))
+    scores |= {k: v for k, v in published_cells("sorting").items() if k[1] == "unsorted-sincos"}
+    times = published_cells("running_times")
+    geometric = {k: v for k, v in published_cells("geometric").items() if k[1] == "geometric"}
     for key, best in (scores | geometric).items():
         spread = (geometric | means).get(key, {"mean": best["max"] / 2, "sd": 0.0})
         hours = _spread(times[key]["mean"], times[key]["sd"], 20) if key in times else [0.0] * 20
@@ -100,13 +100,6 @@ def paper_table(name: str) -> Table:
     return make_table(paper_records(), name)
 
 
-def _cells(table: str) -> dict[tuple[str, str], dict[str, float]]:
-    cells: dict[tuple[str, str], dict[str, float]] = {}
-    for row in published(table).iter_rows(named=True):
-        cells.setdefault((row["task"], row["encoding"]), {})[row["statistic"]] = row["value"]
-    return cells
-
-
 def _spread(mean: float, sd: float, count: int) -> np.ndarray:
     """Values of a given mean and sample sd: all but one a little above the mean."""
     values = np.ones(count)
@@ -124,7 +117,8 @@ def many_records(lengths: int = 500, seeds: int = 10) -> StoreTables:
             for rate in (1e-4, 3e-4, 5e-4):
                 for seed in range(seeds):
                     curve = curves[len(runs) % len(curves)]
-                    runs.append(run(task, encoding, seed, rate, steps=2_000_000, curve=curve))
+                    more = {"steps": 2_000_000, "test_length": lengths, "curve": curve}
+                    runs.append(run(task, encoding, seed, rate, **more))
     count = len(runs)
     level = np.repeat(rng.uniform(0.2, 1, count), lengths)
     length = np.tile(np.arange(1, lengths + 1, dtype=np.int32), count)

@@ -99,7 +99,7 @@ def test_tests_along_the_way_make_the_curve_of_a_run() -> None:
             "accuracy": [0.4, 0.6, 0.7, 0.9, 0.9, 1.0],
         }
     )
-    found = compare_efficiency(store, tests)
+    found = compare_efficiency(store._replace(tests=tests))
     np.testing.assert_allclose(found.short.test, [[2.5, 0.5], [5.0, 0.8], [10.0, 0.95]])
     np.testing.assert_allclose(found.long.test, [[80.0, 0.92]])  # its last test only
 

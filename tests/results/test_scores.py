@@ -21,7 +21,6 @@ def only(frame: pl.DataFrame) -> dict[str, Any]:
 
 def test_scores_of_a_store_are_those_of_its_runs() -> None:
     store = many_records(lengths=80, seeds=1)
-    store = StoreTables(store.runs.with_columns(test_length=pl.lit(80)), store.accuracies)
     found = score_runs(store)
     for name, *means in found.sample(40, seed=0).select("run", "score", "in_domain").iter_rows():
         own = store.accuracies.filter(pl.col("run") == name)

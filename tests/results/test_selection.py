@@ -21,7 +21,7 @@ RANDOMIZED = "randomized-relative"
 
 def store(*kinds: dict[str, Any]) -> pl.DataFrame:
     """Scored runs on even_pairs unless a kind says otherwise."""
-    usual = {"task": "even_pairs", "encoding": RANDOMIZED}
+    usual: dict[str, Any] = {"task": "even_pairs", "encoding": RANDOMIZED}
     return score_runs(scored([(run(**usual | kind), 0.5) for kind in kinds]))
 
 

@@ -22,7 +22,7 @@ ALL = list(range(1, 7))
 
 
 def test_every_run_and_every_accuracy_is_there_exactly(store):
-    runs, tested = read_store(store)
+    runs, tested, _ = read_store(store)
     assert list(runs.schema.items()) == list(RUNS.items())
     found = {row["seed"]: row for row in runs.to_dicts()}
     states = ["complete"] * 3 + ["diverged", "failed", "unfinished"]
@@ -58,7 +58,7 @@ def test_a_row_tells_the_experiment_again(store):
 
 
 def test_an_empty_store_has_empty_tables(tmp_path):
-    runs, tested = read_store(tmp_path)
+    runs, tested, _ = read_store(tmp_path)
     assert (len(runs), len(tested)) == (0, 0)
 
 
@@ -116,7 +116,7 @@ def config(**changes) -> str:
 def test_a_damaged_run_is_left_out_and_named(store, name, content):
     harm(store, 0, name, content)
     with pytest.warns(UserWarning, match=f"left out: .*{tiny().digest}") as told:
-        runs, tested = read_store(store)
+        runs, tested, _ = read_store(store)
     assert len(told) == 1
     assert sorted(runs["seed"]) == [1, 2, 3, 4, 5]
     assert tiny().digest not in tested["run"]
@@ -136,7 +136,7 @@ def test_a_damaged_parquet_is_left_out_and_named(store, content):
     path = accuracies_path(Store(store).run(tiny()).path, tiny())
     path.write_bytes(content)
     with pytest.warns(UserWarning, match=f"left out: {path} is damaged") as told:
-        runs, tested = read_store(store)
+        runs, tested, _ = read_store(store)
     assert len(told) == 1
     assert len(runs) == 6
     assert set(tested["run"]) == {tiny(seed=1).digest, tiny(seed=2).digest}
@@ -172,7 +172,7 @@ def test_looking_at_a_store_imports_nothing_that_it_names(tmp_path, monkeypatch)
     folder.mkdir(parents=True)
     text = {"format": 1, "digest": one.digest, "experiment": data}
     (folder / "config.json").write_text(json.dumps(text))
-    runs, _ = read_store(tmp_path / "runs")
+    runs, *_ = read_store(tmp_path / "runs")
     assert runs["task"].to_list() == ["hostile:Task"]
     assert "hostile" not in sys.modules
 

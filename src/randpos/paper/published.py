@@ -62,6 +62,18 @@ def published(table: str) -> pl.DataFrame:
     return _read("values").filter(pl.col("table") == table).unique(maintain_order=True)
 
 
+def published_cells(table: str) -> dict[tuple[str, str], dict[str, float]]:
+    """Returns a table by task and encoding: its statistics by name.
+
+    >>> published_cells("means")["reverse_string", "randomized-relative"]
+    {'mean': 77.1, 'sd': 6.6}
+    """
+    cells: dict[tuple[str, str], dict[str, float]] = {}
+    for task, encoding, statistic, value in published(table).drop("table").iter_rows():
+        cells.setdefault((task, encoding), {})[statistic] = value
+    return cells
+
+
 def published_value(table: str, task: str, encoding: str, statistic: str = "max") -> float | None:
     """Returns one cell of a table, or None where the paper has none.
 

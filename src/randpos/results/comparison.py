@@ -6,8 +6,9 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-from randpos.paper import PLAIN, RANDOMIZED, claim, published
+from randpos.paper import PLAIN, RANDOMIZED, claim
 from randpos.paper.looks import task_order
+from randpos.paper.published import published_cells
 from randpos.results.scores import best_rates, counted_runs
 from randpos.results.selection import like_with_like
 from randpos.results.statistics import Interval, Sample, mean_interval, welch_interval
@@ -23,8 +24,7 @@ Verdict = Literal[
     "clear in the paper only",
     "clear here only",
     "clear in neither",
-    "clear here, not in the paper's tables",
-    "not clear here, not in the paper's tables",
+    "not in the paper's tables",
     "fewer than 3 seeds",
     "learnt by neither",
     "learnt by the plain encoding only",
@@ -68,17 +68,18 @@ class Comparison(NamedTuple):
     @property
     def verdict(self) -> Verdict:
         """What our difference says beside the paper's, each judged by its own interval."""
-        if not any(self.learnt):
-            return "learnt by neither"
-        if not all(self.learnt):
-            side = "randomized" if self.learnt[0] else "plain"
-            return f"learnt by the {side} encoding only"
+        match self.learnt:
+            case False, False:
+                return "learnt by neither"
+            case True, False:
+                return "learnt by the randomized encoding only"
+            case False, True:
+                return "learnt by the plain encoding only"
         interval = self.ours.interval
         if interval is None:
             return "fewer than 3 seeds"
         if self.paper is None or self.paper.interval is None:
-            clear = "clear" if interval.sign else "not clear"
-            return f"{clear} here, not in the paper's tables"
+            return "not in the paper's tables"
         match interval.sign, self.paper.interval.sign:
             case 0, 0:
                 return "clear in neither"
@@ -132,17 +133,30 @@ def _pair(
     both = left.join(right, on="seed", maintain_order="left").sort("seed")
     if both.is_empty():
         return
-    gaps = 100 * (both["score"] - both["score_right"])
-    accuracies = (100 * left["in_domain"].mean(), 100 * right["in_domain"].mean())  # type: ignore
-    # Where chance is not known, as in a task of one's own, a side counts as learnt.
-    learnt = tuple(bool(side["learnt"].fill_null(True).any()) for side in (left, right))
     theirs = published_difference(task, [randomized], [plain])
     if ran:
         sides = ([n for n in names if n in ran] for names in (RANDOMIZED, PLAIN))
         theirs = published_difference(task, *sides)
     yield Comparison(
-        task, pair, randomized, plain, tuple(both["seed"]), tuple(gaps), accuracies, learnt, theirs
+        task,
+        pair,
+        randomized,
+        plain,
+        tuple(both["seed"]),
+        tuple(100 * (both["score"] - both["score_right"])),
+        (_in_domain(left), _in_domain(right)),
+        (_learnt(left), _learnt(right)),
+        theirs,
     )
+
+
+def _in_domain(runs: pl.DataFrame) -> float:
+    return 100 * float(runs["in_domain"].to_numpy().mean())
+
+
+def _learnt(runs: pl.DataFrame) -> bool:
+    """Whether any run learnt its task; true where chance is not known, as in a user's own task."""
+    return bool(runs["learnt"].fill_null(True).any())
 
 
 def _best(rows: pl.DataFrame, names: Collection[str]) -> str | None:
@@ -172,10 +186,7 @@ def published_difference(
 
 @cache
 def _published_samples() -> dict[tuple[str, str], Sample]:
-    cells: dict[tuple[str, str], dict[str, float]] = {}
-    for row in published("means").iter_rows(named=True):
-        cells.setdefault((row["task"], row["encoding"]), {})[row["statistic"]] = row["value"]
     return {
         key: Sample(cell["mean"], max(cell["sd"], ROUNDED), int(claim("seeds")))
-        for key, cell in cells.items()
+        for key, cell in published_cells("means").items()
     }

@@ -88,15 +88,11 @@ def time_to(curve: Curve, threshold: float = THRESHOLD) -> float | None:
     return float(begin * (end / begin) ** ((threshold - low) / (high - low)))
 
 
-def compare_efficiency(records: StoreTables, tests: pl.DataFrame | None = None) -> Efficiency:
+def compare_efficiency(records: StoreTables) -> Efficiency:
     """Compares randomized relative, trained on short sequences, with relative trained on long ones.
 
     The short training length is the shortest that randomized relative has been trained with on
     missing_duplicate (40), the long one the longest of relative (500).
-
-    Args:
-        records: The store.
-        tests: Tests along the way: columns run, step, length and accuracy.
     """
     scored = score_runs(records)
     done = scored.filter(
@@ -121,7 +117,7 @@ def compare_efficiency(records: StoreTables, tests: pl.DataFrame | None = None) 
         )
     randomized, plain = _alike(randomized, plain)
     lengths = (seen + 1, min(map(_longest, (randomized, plain))))
-    short, long = (_contender(records, side, lengths, tests) for side in (randomized, plain))
+    short, long = (_contender(records, side, lengths) for side in (randomized, plain))
     return Efficiency(TASK, short, long, lengths)
 
 
@@ -141,9 +137,7 @@ def _longest(runs: pl.DataFrame) -> int:
     return max(runs.filter(pl.col("steps") == pl.col("steps").max())["test_length"])
 
 
-def _contender(
-    records: StoreTables, runs: pl.DataFrame, lengths: tuple[int, int], tests: pl.DataFrame | None
-) -> Contender:
+def _contender(records: StoreTables, runs: pl.DataFrame, lengths: tuple[int, int]) -> Contender:
     ends = {"score": (pl.lit(lengths[0]), pl.lit(lengths[1]))}
     means = mean_accuracies(counted_accuracies(records, runs), ["run"], ends)
     tested = runs.drop("score", "score_error").join(means, on="run").drop_nulls("score")
@@ -157,7 +151,8 @@ def _contender(
     run = best.row(0, named=True)
     speed = run["step"] / run["seconds"]
     curve = [(step / speed, accuracy) for step, _, accuracy in json.loads(run["curve"])]
-    along = _tests_along(tests, run["run"], ends)
+    own = records.tests.filter(pl.col("run") == run["run"], pl.col("step") > 0)
+    along = mean_accuracies(own, ["step"], ends).drop_nulls("score").sort("step")
     if along.is_empty():
         begun = tested.join(best, on=SAME_START, how="semi", nulls_equal=True).sort("seconds")
         points = begun.unique("steps", keep="first", maintain_order=True)
@@ -174,13 +169,3 @@ def _contender(
         np.array(curve, np.float64).reshape(-1, 2),
         test.to_numpy().astype(np.float64),
     )
-
-
-def _tests_along(
-    tests: pl.DataFrame | None, run: str, ends: dict[str, tuple[pl.Expr, pl.Expr]]
-) -> pl.DataFrame:
-    """Returns step and score of each test along the way that covers the lengths."""
-    if tests is None:
-        return pl.DataFrame(schema={"step": pl.Int64, "score": pl.Float64})
-    own = tests.filter(pl.col("run") == run, pl.col("step") > 0)
-    return mean_accuracies(own, ["step"], ends).drop_nulls("score").sort("step")

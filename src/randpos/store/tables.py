@@ -14,14 +14,14 @@ import polars as pl
 
 from randpos.errors import UserError
 from randpos.experiment import Experiment
-from randpos.store.accuracies import MEASUREMENTS
+from randpos.store import accuracies, progress
 from randpos.store.files import explained
 from randpos.store.folder import Store
 from randpos.store.packed import read_packed, write_packed
 from randpos.store.result import Ending
 from randpos.store.rows import RUNS, run_row
 
-TABLES = {"accuracies": MEASUREMENTS}
+TABLES = {"accuracies": accuracies.MEASUREMENTS, "tests": progress.MEASUREMENTS}
 """The tables of measurements by name. A new one is an entry here and a field of `StoreTables`."""
 SCHEMAS = {name: table.schema for name, table in TABLES.items()}
 ACCURACIES = SCHEMAS["accuracies"]
@@ -33,6 +33,8 @@ class StoreTables(NamedTuple):
 
     runs: pl.DataFrame
     accuracies: pl.DataFrame
+    tests: pl.DataFrame = pl.DataFrame(schema=SCHEMAS["tests"])
+    """Tests along the way: a step and a length of a run."""
 
     def experiment(self, run: str) -> Experiment:
         """Returns the experiment of a run."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from randpos.experiment import Experiment
 from randpos.store.folder import RunFolder
+from randpos.store.progress import FILE
 from randpos.training.evaluation import Evaluator
 from randpos.training.score import score
 from randpos.training.step import State
@@ -56,5 +57,5 @@ class TestsOnTheWay:
         found = list(self.evaluator.test(state.model, self.lengths))
         for accuracy in found:
             row = {name: value for name, value in accuracy._asdict().items() if value is not None}
-            folder.append("tests.jsonl", {"step": step, **row})
+            folder.append(FILE, {"step": step, **row})
         return score(found, self.seen, self.longest)

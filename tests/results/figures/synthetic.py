@@ -3,12 +3,12 @@
 import json
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from randpos import Experiment
+from randpos.store.rows import settings_columns
 from randpos.store.tables import ACCURACIES, RUNS, StoreTables
 
 Row = tuple[Experiment, Sequence[tuple[int, float]], float]
@@ -22,7 +22,17 @@ def records(
     runs, accuracies = [], []
     for experiment, points, seconds in rows:
         run = experiment.digest
-        runs.append(_run(experiment, run, seconds, status, curve))
+        runs.append(
+            {
+                **settings_columns(experiment),
+                "status": status,
+                "step": experiment.steps,
+                "seconds": seconds,
+                "reason": None,
+                "environment": "{}",
+                "curve": json.dumps(list(curve)),
+            }
+        )
         way = experiment.evaluation
         accuracies += [
             {
@@ -37,39 +47,9 @@ def records(
             for n, value in points
         ]
     return StoreTables(
-        pl.DataFrame(runs, schema=RUNS, orient="row"),
+        pl.DataFrame(runs, schema=RUNS),
         pl.DataFrame(accuracies, schema=ACCURACIES),
     )
-
-
-def _run(
-    experiment: Experiment,
-    run: str,
-    seconds: float,
-    status: str,
-    curve: Sequence[Sequence[float]],
-) -> dict[str, Any]:
-    return {
-        "run": run,
-        "task": experiment.task,
-        "encoding": experiment.combination.name,
-        "seed": experiment.seed,
-        "learning_rate": experiment.learning_rate,
-        "steps": experiment.steps,
-        "batch": experiment.batch,
-        "training_length": experiment.lengths.maximum,
-        "test_length": experiment.test_length,
-        "maximum": experiment.positions.maximum,
-        "reading": experiment.reading,
-        "draw": experiment.positions.draw,
-        "status": status,
-        "step": experiment.steps,
-        "seconds": seconds,
-        "reason": None,
-        "config": json.dumps(experiment.to_dict()),
-        "environment": "{}",
-        "curve": json.dumps(list(curve)),
-    }
 
 
 def join(*parts: StoreTables) -> StoreTables:

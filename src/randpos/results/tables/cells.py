@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from randpos.paper import published
 from randpos.paper.looks import encoding_label, task_label
+from randpos.paper.published import published_cells
 from randpos.results.scores import cells
 from randpos.results.selection import count
 from randpos.results.tables.table import Cell, Value
@@ -90,19 +90,11 @@ def constant_note(runs: pl.DataFrame) -> list[str]:
     ]
 
 
-def printed(table: str) -> dict[Key, dict[str, float]]:
-    """Returns a published table by task and encoding: its statistics by name."""
-    known: dict[Key, dict[str, float]] = {}
-    for row in published(table).iter_rows(named=True):
-        known.setdefault((row["task"], row["encoding"]), {})[row["statistic"]] = row["value"]
-    return known
-
-
 def from_paper(table: str, statistic: str) -> Values:
     """Returns one statistic of a published table, means with their sd."""
     return {
         key: Value(cell[statistic], cell.get("sd") if statistic == "mean" else None)
-        for key, cell in printed(table).items()
+        for key, cell in published_cells(table).items()
         if statistic in cell
     }
 

@@ -73,18 +73,18 @@ function makeCurves(page) {
   }
 
   function drawPanel(panel, place) {
-    const series = panel.series.filter((one) => chosen.has(one.encoding));
+    const series = panel.series.filter((line) => chosen.has(line.encoding));
     const spec = copy(specs.curves);
     const ids = series.map((_, i) => `s${i}`);
-    const styles = series.map((one) => page.styles[one.encoding]);
+    const styles = series.map((line) => page.styles[line.encoding]);
     const [seen, , lines, points, rule] = spec.layer;
     lines.encoding.color.scale = points.encoding.color.scale = { domain: ids, range: styles.map((s) => s.colour) };
     lines.encoding.strokeDash.scale = { domain: ids, range: styles.map((s) => s.dash) };
-    const longest = Math.max(panel.seen, ...panel.series.flatMap((one) => one.x));
+    const longest = Math.max(panel.seen, ...panel.series.flatMap((line) => line.x));
     for (const layer of [seen, lines, points, rule]) layer.encoding.x.scale = { domain: [1, longest], nice: false };
     spec.datasets = {
       facts: [{ first: 1, last: panel.seen, chance: panel.chance }],
-      curves: series.flatMap((one, i) => one.x.map((x, j) => ({ series: ids[i], x, y: one.y[j] / 10 }))),
+      curves: series.flatMap((line, i) => line.x.map((x, j) => ({ series: ids[i], x, y: line.y[j] / 10 }))),
     };
     const rows = (at) => {
       const known = ids.map((id, i) => [at[id], i]).filter(([y]) => y !== undefined && y !== null);

@@ -17,14 +17,14 @@ function showOverview(page) {
   }
   byId("cards").replaceChildren(...cards);
 
-  const budgets = overview.what.map((one) => [
-    number(one.steps), number(one.batch), one.training_length, one.tasks, one.encodings, one.seeds, one.rates,
-    `${number(one.complete)} of ${number(one.runs)}`, number(one.hours, 1), one.variant || "the paper's",
+  const budgets = overview.what.map((row) => [
+    number(row.steps), number(row.batch), row.training_length, row.tasks, row.encodings, row.seeds, row.rates,
+    `${number(row.complete)} of ${number(row.runs)}`, number(row.hours, 1), row.variant || "the paper's",
   ]);
   const heads = ["Steps", "Batch", "N", "Tasks", "Encodings", "Seeds", "Rates", "Complete", "Hours", "Model and schedule"];
   byId("what").replaceChildren(make("h3", {}, "Budgets"), simpleTable("Runs by budget", heads, budgets, 1));
-  const machines = overview.where.map((one) => [
-    number(one.runs), one.device, one.platform, one.python, one.packages, one.commit,
+  const machines = overview.where.map((row) => [
+    number(row.runs), row.device, row.platform, row.python, row.packages, row.commit,
   ]);
   const facts = ["Runs", "Device", "Platform", "Python", "Packages", "Commit"];
   byId("where").replaceChildren(simpleTable("Machines and versions", facts, machines, 5));
