@@ -14,7 +14,8 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from randpos.cli.main import COMMANDS, main
+from randpos.cli.commands import COMMANDS
+from randpos.cli.main import main
 from randpos.results.playground import load_players, make_playground
 from randpos.store.folder import Store
 

@@ -11,7 +11,10 @@ from randpos import TASKS, Experiment, __version__, combinations, preset
 from randpos import run as runs
 from randpos.cli import main as cli
 from randpos.cli import training
-from randpos.cli.main import COMMANDS, main, parse
+from randpos.cli.commands import COMMANDS
+from randpos.cli.main import main
+from randpos.cli.parsing import parse
+from randpos.experiment import PRESETS
 from randpos.store.folder import Store
 from tests.experiments import shared_engine, tiny
 
@@ -20,6 +23,7 @@ TINY = [
     *("--batch", "8", "--learning-rate", "0.01", "--test-length", "6", "--positions.maximum", "32"),
     *("--model.layers", "1", "--model.heads", "2", "--model.dim", "8", "--model.hidden", "8"),
     *("--lengths.name", "fixed", "--lengths.maximum", "4", "--evaluation.batch", "16"),
+    *("--budget", "paper"),
 ]
 HUGE = ["--test-length", "1000000", "--model.dim", "8000"]
 LONG = ["--length", "10000", "--count", "101"]
@@ -55,15 +59,20 @@ def refusal(capsys, *arguments: str) -> str:
         (["train", "--task", "reverse"], "Unknown task 'reverse'"),
         (["train", "--task", "nowhere:Task"], "nowhere"),
         (["train", "--encoding", "rotary"], "Unknown encoding 'rotary'"),
-        (["train", "--preset", "desktop"], "Unknown preset 'desktop'"),
-        (["train", "--preset=desktop"], "Unknown preset 'desktop'"),
-        (["train", "--preset"], "preset"),
+        (["train", "--budget", "smok"], "Unknown budget 'smok'; did you mean 'smoke'?"),
+        (["train", "--preset=desktop"], "Unknown budget 'desktop'"),
+        (["train", "--preset"], "budget"),
+        (["train", "--lr", "1e-3"], "no option '--lr'; did you mean --learning-rate?"),
+        (["train", "--max-length", "9"], "did you mean --test-length?"),
+        (["train", "--warmup", "9"], "did you mean --optimizer.warmup?"),
+        (["train", "--taks", "x"], "did you mean --task?"),
+        (["evaluate", "x", "--max_lenght", "9"], "did you mean --max-length?"),
         (["train", "--learning-rate", "nan"], "learning_rate=nan"),
         (["train", "--rates", "0"], "learning_rate=0.0"),
         (["train", "--seeds", "-1"], "seed=-1"),
         (["train", "--seeds", "1", "1"], "must not repeat"),
         (["train", "--model.heads", "7"], "heads=7 does not divide dim=64"),
-        (["train", "--positions.maximum", "999"], "--positions.maximum 1000"),
+        (["train", "--positions.maximum", "99"], "--positions.maximum 400"),
         (["train", "--positions.reading", "nearest"], "nearest"),
         (["train", "--lengths.name", "random"], "random"),
         (["train", "--test-length", "39"], "--test-length 40"),
@@ -135,22 +144,23 @@ def test_a_run_that_is_being_trained_is_refused(capsys, tmp_path):
 
 
 def experiment_of(*arguments: str) -> Experiment:
-    command = parse(["train", *arguments])
+    command = parse("train", arguments, training.Train)
     assert isinstance(command, training.Train)
     return command.experiment
 
 
-def test_without_flags_the_protocol_is_the_papers():
-    assert experiment_of() == Experiment()
+def test_without_flags_the_budget_is_a_laptops():
+    assert experiment_of() == preset("laptop")
+    assert experiment_of("--budget", "paper") == Experiment()
 
 
-@pytest.mark.parametrize("name", ["smoke", "laptop", "paper"])
-@pytest.mark.parametrize("form", ["--preset {}", "--preset={}"])
-def test_a_preset_sets_the_budget(name, form):
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("form", ["--budget {}", "--budget={}", "--preset {}"])
+def test_a_budget_sets_the_defaults(name, form):
     assert experiment_of(*form.format(name).split()) == preset(name)
 
 
-def test_a_flag_overrides_a_preset():
+def test_a_flag_overrides_a_budget():
     wanted = dataclasses.replace(preset("smoke"), steps=7)
     assert experiment_of("--steps", "7", "--preset", "smoke") == wanted
 
@@ -176,7 +186,8 @@ def test_help_explains_every_field(capsys):
     for name in fields(Experiment().to_dict()):
         flag = "--" + name.replace("_", "-")
         assert flag in text
-    assert "2000000" in text
+    for noise in ("(default: )", "(default: None)", "{None}", " STR\n"):
+        assert noise not in text
 
 
 @pytest.mark.parametrize("command", COMMANDS)

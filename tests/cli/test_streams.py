@@ -127,8 +127,33 @@ def run(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
 
 def test_an_interrupt_while_libraries_are_imported_shows_nothing(tmp_path):
     (tmp_path / "jax.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
-    done = run("tasks", env=os.environ | {"PYTHONPATH": str(tmp_path)})
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = run("tasks", env=os.environ | {"PYTHONPATH": path})
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+def test_listing_the_commands_imports_no_library():
+    code = "import sys; from randpos.cli.main import main; main(['--help']); main(['--version'])"
+    code += "; print({'jax', 'tyro', 'rich', 'polars'} & set(sys.modules), file=sys.stderr)"
+    line = [sys.executable, "-c", code]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300)
+    assert done.stderr == "set()\n"
+
+
+def test_a_crash_inside_a_library_is_a_sentence_and_a_file(capsys, monkeypatch, tmp_path):
+    def crash(*_, **__):
+        raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory\nwhile allocating")
+
+    monkeypatch.setattr(listing, "show", crash)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert main(["tasks"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "RuntimeError: RESOURCE_EXHAUSTED" in said
+    assert "smaller --batch" in said
+    (details,) = tmp_path.glob("randpos-crash-*.txt")
+    assert str(details) in said
+    assert "in crash\n" in details.read_text()
 
 
 def test_a_full_output_is_told_once():

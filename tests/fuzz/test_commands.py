@@ -7,9 +7,9 @@ import pytest
 from hypothesis import strategies as st
 
 from randpos.catalog import combinations
-from randpos.cli.main import COMMANDS, PRESETS
+from randpos.cli.commands import COMMANDS
 from randpos.errors import UserError
-from randpos.experiment import Experiment, flat
+from randpos.experiment import PRESETS, Experiment, flat
 from randpos.paper.artifacts import ARTIFACTS
 from randpos.paper.experiments import Slice
 from randpos.sweeps.estimate import Speed
@@ -58,7 +58,7 @@ def flags_of(command) -> list[str]:
     return [*flags, *(f"--no-{flag[2:]}" for flag in flags), "--help"]
 
 
-FLAGS = {name: flags_of(command) for name, command in COMMANDS.items()}
+FLAGS = {name: flags_of(command.load()) for name, command in COMMANDS.items()}
 # No path that leads out of the folder: a file that somebody names is theirs to have written.
 RUBBISH = [one for one in inputs.NASTY if "/" not in one]
 words = st.one_of(

@@ -2,18 +2,33 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 from rich.console import Console
 
 from randpos.cli.display import Format, TrainingView, percent, plot, show
-from randpos.experiment import Evaluation, Experiment
+from randpos.experiment import PRESETS, Evaluation, Experiment, preset
 from randpos.run import Run, train
 from randpos.store.folder import Store
 from randpos.training.evaluation import Accuracy
 from randpos.training.score import in_domain, score
 from randpos.training.tracking import Name as TrackerName
+
+
+def describe_budget(experiment: Experiment) -> str:
+    """Returns how long an experiment trains and how far it is tested.
+
+    >>> describe_budget(Experiment())
+    '2,000,000 steps of 128, tested up to length 500'
+    """
+    steps, batch, longest = experiment.steps, experiment.batch, experiment.test_length
+    return f"{steps:,} steps of {batch}, tested up to length {longest}"
+
+
+def describe_budgets() -> str:
+    """Returns every budget in words."""
+    return "; ".join(f"{name}: {describe_budget(preset(name))}" for name in PRESETS)
 
 
 @dataclass(frozen=True)
@@ -24,8 +39,13 @@ class Train:
     """
 
     experiment: Annotated[Experiment, tyro.conf.arg(name="")]
-    preset: Literal["smoke", "laptop", "paper"] = "paper"
-    """The budget that the other defaults come from: seconds, minutes, or the paper's."""
+    budget: Annotated[
+        str,
+        tyro.conf.arg(
+            metavar=f"{{{','.join(PRESETS)}}}",
+            help=f"The settings that the other defaults come from. {describe_budgets()}.",
+        ),
+    ] = "laptop"
     seeds: tuple[int, ...] = ()
     """Train one member per seed, instead of the single --seed."""
     rates: tuple[float, ...] = ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from randpos.catalog import get_combination
 from randpos.errors import UserError, unknown
@@ -10,18 +10,18 @@ from randpos.experiment import PRESETS, Experiment, flat, preset
 from randpos.paper.artifacts import experiments
 from randpos.sweeps.grid import Grid, distinct
 
-Budget = Literal["smoke", "laptop", "paper"]
-
-SEEDS = {"smoke": (0,), "laptop": (0,), "paper": tuple(range(10))}
-RATES = {"smoke": (3e-4,), "laptop": (3e-4,), "paper": (1e-4, 3e-4, 5e-4)}
+SEEDS = {"paper": tuple(range(10))}
+"""Seeds of a budget; of all others, only seed 0."""
+RATES = {"paper": (1e-4, 3e-4, 5e-4)}
+"""Learning rates of a budget; of all others, only the rate that the budget sets."""
 
 
 @dataclass(frozen=True)
 class Slice:
     """How much of an artifact is run; an empty field keeps what the artifact has."""
 
-    budget: Budget = "paper"
-    """Steps, test lengths, and how many seeds and rates."""
+    budget: str = "paper"
+    """Name of the budget (see `randpos train --help`): steps, test lengths, seeds and rates."""
     tasks: tuple[str, ...] = ()
     """Only these tasks."""
     encodings: tuple[str, ...] = ()
@@ -67,7 +67,10 @@ class Slice:
         for name in ("task", "encoding"):
             if asked[name] and name in grid.fixed and grid.fixed[name] not in asked[name]:
                 return []
-        usual = {"learning_rate": RATES[self.budget], "seed": SEEDS[self.budget]}
+        usual = {
+            "learning_rate": RATES.get(self.budget, (base["learning_rate"],)),
+            "seed": SEEDS.get(self.budget, (0,)),
+        }
         axes = {name: asked.get(name) or values for name, values in grid.axes.items()}
         if self.encodings and "encoding" in axes and grid.name != "table1":
             # Only Table 1 takes other encodings: elsewhere each row has its meaning.
