@@ -47,8 +47,8 @@ MISTAKES = {
         lambda: sample_positions(KEY, 6, maximum=5),
         ["L=5", "6 positions", "--positions.maximum 6"],
     ),
-    "L of zero": (lambda: Randomized(0), ["L=0", "between 1 and 65,535"]),
-    "L beyond the tables": (lambda: Randomized(65_536), ["L=65536", "between 1 and 65,535"]),
+    "L of zero": (lambda: Randomized(0), ["L=0", "between 1 and 2,147,483,647"]),
+    "L beyond int32": (lambda: Randomized(2**31), ["L=2147483648", "between 1 and 2,147,483,647"]),
     "L too small for a NumPy length": (
         lambda: Randomized(5).draw(KEY, cast(Any, np.int64(8)), 8),
         ["L=5", "8 positions"],
@@ -69,7 +69,7 @@ MISTAKES = {
     ),
     "more places than learned rows": (
         lambda: small("learned", positions=3)(TOKENS, PLACES),
-        ["rows for 3 positions", "4 places"],
+        ["rows for 3 positions", "go up to 4", "positions=4"],
     ),
     "reading of ordinal positions": (
         lambda: get_combination("relative").scheme(reading="distances"),
@@ -116,7 +116,7 @@ MISTAKES = {
     ),
     "released for ALiBi": (
         lambda: get_combination("randomized-alibi").scheme(reading="released"),
-        ["reading='released'", "positions, distances"],
+        ["reading='released'", "distances, positions"],
     ),
     "draw that does not apply": (
         lambda: get_combination("randomized-sincos").scheme(per="per_layer"),
