@@ -108,7 +108,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 # PyTorch first and exactly: a CPU build of this version serves all that the tests need.
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet "torch==2.13.0"
-	$(BIN)/pip install --quiet --editable ".[benchmark,dev,docs,harness,huggingface,ray,report,torch,tracking]"
+	$(BIN)/pip install --quiet --editable ".[benchmark,dev,docs,harness,huggingface,ray,recipes,report,torch,tracking]"
 	touch $@ $(VENV)/.demo
 
 .PHONY: browser

@@ -6,11 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from transformers import default_data_collator
 
 from randpos.errors import UserError
 from randpos.huggingface import PositionsCollator, randomize_positions
-from tests.huggingface.tiny import PAD, tiny, tokens
+from tests.huggingface.tiny import PAD, TABLE, fresh, tiny, tokens
 
 
 def rows(count: int, length: int) -> list[dict]:
@@ -28,9 +29,16 @@ def padded(features, side: str) -> dict:
     return {"input_ids": ids, "attention_mask": (ids != PAD).long()}
 
 
+def without_dropout(model):
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    return model
+
+
 @pytest.mark.parametrize("per", ["batch", "sequence"])
 def test_a_batch_gets_ascending_positions_and_a_full_mask(per):
-    collator = PositionsCollator(default_data_collator, maximum=50, per=per, seed=1)
+    collator = PositionsCollator(default_data_collator, tiny("llama"), maximum=50, per=per, seed=1)
     batch = collator(rows(3, 8))
     positions = batch["position_ids"]
     assert positions.shape == (3, 8)
@@ -40,15 +48,15 @@ def test_a_batch_gets_ascending_positions_and_a_full_mask(per):
     assert (positions == positions[0]).all() == (per == "batch")
     assert batch["attention_mask"].all()
     assert not torch.equal(collator(rows(3, 8))["position_ids"], positions)
-    again = PositionsCollator(default_data_collator, maximum=50, per=per, seed=1)
+    again = PositionsCollator(default_data_collator, tiny("llama"), maximum=50, per=per, seed=1)
     assert torch.equal(again(rows(3, 8))["position_ids"], positions)
 
 
-@pytest.mark.parametrize("name", ["llama", "gpt2", "opt", "gemma2", "bert"])
+@pytest.mark.parametrize("name", ["llama", "gpt2", "opt", "gemma2", "bert", "roberta"])
 def test_it_equals_the_hooks(name):
     """With one seed both ways draw the same positions; attention does not collapse."""
-    model = tiny(name)
-    batch = PositionsCollator(default_data_collator, maximum=90, seed=4)(rows(2, 9))
+    model = without_dropout(fresh(name, dropout=0.0) if name == "opt" else fresh(name)).train()
+    batch = PositionsCollator(default_data_collator, model, maximum=90, seed=4)(rows(2, 9))
     explicit = model(**batch).logits
     with randomize_positions(model, maximum=90, seed=4):
         hooked = model(batch["input_ids"]).logits
@@ -56,11 +64,27 @@ def test_it_equals_the_hooks(name):
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
+def test_roberta_starts_after_its_row_for_padding(side):
+    model = tiny("roberta")
+    features = [{"input_ids": [5, 6, 7]}, {"input_ids": [5, 6, 7, 8, 9, 10]}]
+    capacity = TABLE - PAD - 1
+    collator = PositionsCollator(lambda f: padded(f, side), model, maximum=capacity, seed=0)
+    for _ in range(20):
+        batch = collator(features)
+        real = batch["attention_mask"].bool()
+        assert batch["position_ids"][real].min() > PAD
+        assert batch["position_ids"].max() < TABLE
+        assert (batch["position_ids"][~real] == PAD).all()
+    with pytest.raises(UserError, match=f"maximum={capacity + 1} is more than"):
+        PositionsCollator(default_data_collator, model, maximum=capacity + 1)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
 def test_padding_does_not_take_part_in_the_draw(side):
     features = [{"input_ids": [5, 6, 7]}, {"input_ids": [5, 6, 7, 8, 9, 10]}]
     counts = np.zeros(7)
     for seed in range(400):
-        collator = PositionsCollator(lambda f: padded(f, side), maximum=6, seed=seed)
+        collator = PositionsCollator(lambda f: padded(f, side), tiny("llama"), maximum=6, seed=seed)
         batch = collator(features)
         positions, real = batch["position_ids"], batch["attention_mask"].bool()
         assert positions[1].tolist() == list(range(6))
@@ -73,7 +97,7 @@ def test_padding_does_not_take_part_in_the_draw(side):
 
 
 def test_skipwise_positions():
-    collator = PositionsCollator(default_data_collator, maximum=500, chunks=2)
+    collator = PositionsCollator(default_data_collator, tiny("llama"), maximum=500, chunks=2)
     steps = torch.stack([collator(rows(1, 10))["position_ids"].diff() for _ in range(20)])
     assert (steps >= 1).all()
     assert ((steps > 1).sum(dim=-1) <= 1).all()
@@ -82,7 +106,7 @@ def test_skipwise_positions():
 
 def test_workers_and_epochs_do_not_repeat_each_other(monkeypatch):
     """Workers start as copies of one collator, and in every epoch anew, with seeds of their own."""
-    collator = PositionsCollator(default_data_collator, maximum=10_000, seed=0)
+    collator = PositionsCollator(default_data_collator, tiny("llama"), maximum=10_000, seed=0)
 
     def draws_of_worker(seed: int) -> list[tuple[int, ...]]:
         worker = SimpleNamespace(seed=seed)
@@ -100,4 +124,4 @@ def test_positions_of_another_collator_are_not_overwritten():
         return {**default_data_collator(features), "position_ids": torch.zeros(1)}
 
     with pytest.raises(UserError, match="position_ids already"):
-        PositionsCollator(inner)(rows(1, 3))
+        PositionsCollator(inner, tiny("llama"))(rows(1, 3))

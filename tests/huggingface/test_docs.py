@@ -1,4 +1,4 @@
-"""The documentation and the examples say what the code does."""
+"""The guide lists the families, and the examples run."""
 
 import runpy
 from pathlib import Path

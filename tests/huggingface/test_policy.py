@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 from randpos.errors import UserError
 from randpos.huggingface import randomize_positions, restore_positions
-from randpos.huggingface.draws import Draw, Law
+from randpos.huggingface.draws import Draw, Law, Tokens
 from tests.huggingface.tiny import PAD, fresh, tiny, tokens, watched
 
 
@@ -210,7 +210,7 @@ def test_a_short_row_of_a_long_batch_has_the_law_of_its_own_length(per):
     real = np.array([[True] * 6, [True] * 2 + [False] * 4])
     ordinary = np.tile(np.arange(6), (2, 1))
     for number in range(1500):
-        drawn = Draw(Law(6, per), (0, number)).ids(ordinary, real, packed=True)
+        drawn = Draw(Law(6, per), (0, number)).ids(Tokens(ordinary, real, packed=True))
         counts[tuple(drawn[1, :2].tolist())] += 1
         assert drawn[0].tolist() == list(range(6))
     assert len(counts) == 15

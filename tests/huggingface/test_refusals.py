@@ -21,6 +21,9 @@ REFUSED = {
     "mpt": ({"n_layers": 1, "n_heads": 2}, "ALiBi"),
     "xlnet": ({"n_layer": 1, "n_head": 2, "d_inner": 8}, "relative biases"),
     "gptj": ({"n_layer": 1, "n_head": 1, "rotary_dim": 4}, "inside every attention layer"),
+    "mamba": ({"num_hidden_layers": 1, "state_size": 4}, "recurrent"),
+    "llama4_text": ({"num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8,
+                     "num_key_value_heads": 2, "head_dim": 4}, "temperature of its attention"),
     "falcon": ({"alibi": True, "num_hidden_layers": 1, "num_attention_heads": 2}, "ALiBi"),
 }  # fmt: skip
 
@@ -71,6 +74,40 @@ def test_an_unknown_model_says_how_to_register_it():
         del _FAMILIES["brand_new"]
 
 
+def test_a_config_without_a_model_type_says_so():
+    model = fresh("llama")
+    model.config.model_type = ""
+    with pytest.raises(UserError, match="LlamaConfig of LlamaForCausalLM has no model_type"):
+        randomize_positions(model)
+    with pytest.raises(UserError, match="Linear contains no transformers model"):
+        randomize_positions(torch.nn.Linear(2, 2))
+
+
+def test_a_vision_language_model_is_refused():
+    text = {"num_hidden_layers": 1, "hidden_size": 8, "intermediate_size": 8, "vocab_size": 9,
+            "num_attention_heads": 2, "model_type": "llama"}  # fmt: skip
+    vision = {"num_hidden_layers": 1, "hidden_size": 8, "intermediate_size": 8, "image_size": 8,
+              "num_attention_heads": 2, "patch_size": 4,
+              "model_type": "clip_vision_model"}  # fmt: skip
+    config = transformers.LlavaConfig(text_config=text, vision_config=vision)
+    model = transformers.LlavaForConditionalGeneration(config)
+    with pytest.raises(UserError, match="numbers text and other inputs together"):
+        randomize_positions(model)
+
+
+@pytest.mark.parametrize(
+    ("family", "match"),
+    [
+        (Family("llama", "rotary_emb", "input"), "called without 'input'"),
+        (Family("llama", "rotary_emb", start="after_padding_idx"), "no padding_idx"),
+    ],
+)
+def test_a_family_that_does_not_fit_is_a_sentence(family, match, monkeypatch):
+    monkeypatch.setitem(_FAMILIES, "llama", family)
+    with pytest.raises(UserError, match=match), randomize_positions(tiny("llama")):
+        tiny("llama")(tokens(1, 3))
+
+
 def test_a_consumer_that_is_never_called_is_noticed():
     model = fresh("llama")
     idle = torch.nn.Identity()
@@ -87,6 +124,7 @@ def test_a_consumer_that_is_never_called_is_noticed():
     ("arguments", "match"),
     [
         ({"maximum": 0}, "maximum=0"),
+        ({"seed": -1}, "seed=-1"),
         ({"reserve": -1}, "reserve=-1"),
         ({"chunks": 0}, "chunks=0"),
     ],

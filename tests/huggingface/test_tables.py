@@ -54,6 +54,8 @@ def test_new_rows_look_like_old_ones_and_learn():
 
 
 def test_what_cannot_be_resized_says_so():
+    with pytest.raises(UserError, match=r"131.*load the model with max_position_embeddings=131"):
+        randomize_positions(tiny("xglm"), maximum=TABLE + 1)
     with pytest.raises(UserError, match="no learned position table"):
         resize_position_table(tiny("llama"), 100)
     with pytest.raises(UserError, match="would cut the table"):

@@ -50,16 +50,6 @@ def test_hooks_and_collator_train_the_same_weights(tmp_path, checkpointing):
     hooked, explicit = fresh("llama"), fresh("llama")
     with randomize_positions(hooked, maximum=100, seed=0):
         trainer(hooked, tmp_path, gradient_checkpointing=checkpointing).train()
-    collator = PositionsCollator(default_data_collator, maximum=100, seed=0)
+    collator = PositionsCollator(default_data_collator, explicit, maximum=100, seed=0)
     trainer(explicit, tmp_path, collator).train()
     torch.testing.assert_close(weights(hooked), weights(explicit), rtol=0, atol=1e-5)
-
-
-def test_a_trained_model_saves_and_loads_without_the_hooks(tmp_path):
-    model = fresh("llama")
-    with randomize_positions(model, maximum=100, seed=0):
-        run = trainer(model, tmp_path)
-        run.train()
-        run.save_model(str(tmp_path / "saved"))
-    again = type(model).from_pretrained(tmp_path / "saved").eval()
-    assert torch.equal(again(tokens(1, 5)).logits, model.eval()(tokens(1, 5)).logits)

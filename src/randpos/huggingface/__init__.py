@@ -10,11 +10,13 @@ except ImportError:
         "randpos.huggingface", "PyTorch and transformers", "huggingface"
     ) from None
 
+from randpos.huggingface.callback import RandomizedPositionsCallback
 from randpos.huggingface.check import Finding, check
 from randpos.huggingface.collator import PositionsCollator
 from randpos.huggingface.families import Family, families, register
 from randpos.huggingface.hooks import RandomizedPositions
 from randpos.huggingface.randomize import randomize_positions, restore_positions
+from randpos.huggingface.settings import watch_loading
 from randpos.huggingface.tables import resize_position_table
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "Finding",
     "PositionsCollator",
     "RandomizedPositions",
+    "RandomizedPositionsCallback",
     "check",
     "families",
     "randomize_positions",
@@ -29,3 +32,5 @@ __all__ = [
     "resize_position_table",
     "restore_positions",
 ]
+
+watch_loading()

@@ -1,5 +1,8 @@
-"""A proof on the user's own model that randomized positions do what they should, and no more."""
+"""Checks on the user's own model that randomized positions do what they should, and no more."""
 
+import contextlib
+import inspect
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,13 +10,16 @@ import torch
 from torch import Tensor, nn
 
 from randpos.errors import UserError
+from randpos.huggingface.families import family_of
 from randpos.huggingface.randomize import randomize_positions
-from randpos.huggingface.sites import arguments
+from randpos.huggingface.sites import find_site, place_of
+
+_FAR = 20_000
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was tried: what should hold, whether it does, and the number seen."""
+    """One claim that was tried, whether it holds, and the number seen."""
 
     claim: str
     holds: bool
@@ -25,21 +31,23 @@ class Finding:
 
 @torch.no_grad()
 def check(
-    model: nn.Module, *, maximum: int = 128, length: int = 12, seed: int = 0
+    model: nn.Module, *, maximum: int | None = None, length: int = 12, seed: int = 0
 ) -> tuple[Finding, ...]:
     """Tries a model with and without randomized positions and compares what must be equal.
 
-    It runs a few forward passes on random tokens, and leaves the model as it was. A collapsed
-    attention (every token seeing itself only) raises no error in `transformers`; here it does.
+    It runs a few forward passes on random tokens in float32 (a half-precision model is converted
+    for the time being, which is exact), and leaves the model as it was. A collapsed attention
+    (every token seeing itself only) raises no error in `transformers`; here it does.
 
     Args:
         model: A `transformers` model with ordinary positions.
-        maximum: L for the trial.
+        maximum: L for the trial: the one that you will use. By default the capacity of a learned
+            table, else 20,000: some models treat positions beyond 8,192 or 16,384 differently.
         length: Number of tokens of the trial.
         seed: Seed of tokens and draws.
 
     Returns:
-        What was tried. `UserError` is raised if anything failed, with the list.
+        The claims that were tried. If any failed, `UserError` lists them instead.
 
     Example:
         >>> from transformers import GPT2Config, GPT2Model
@@ -47,10 +55,14 @@ def check(
         >>> all(finding.holds for finding in check(model))
         True
     """
+    family = family_of(model)
+    if maximum is None:
+        maximum = family.capacity(find_site(model, family).inner) or _FAR
     training = model.training
     model.eval()
     try:
-        findings = tuple(_Trial(model, maximum, length, seed).run())
+        with _in_float32(model):
+            findings = tuple(_Trial(model, maximum, length, seed).run())
     finally:
         model.train(training)
     if not all(finding.holds for finding in findings):
@@ -59,8 +71,25 @@ def check(
     return findings
 
 
+@contextlib.contextmanager
+def _in_float32(model: nn.Module) -> Iterator[None]:
+    """Converts half-precision weights for the time being: their rounding hides what is checked."""
+    half = [
+        (tensor, tensor.dtype)
+        for tensor in (*model.parameters(), *model.buffers())
+        if tensor.dtype in (torch.float16, torch.bfloat16)
+    ]
+    for tensor, _ in half:
+        tensor.data = tensor.data.float()
+    try:
+        yield
+    finally:
+        for tensor, dtype in half:
+            tensor.data = tensor.data.to(dtype)
+
+
 class _Trial:
-    """The forward passes of a check; every one is made with the same draw, number 0 of the seed."""
+    """The forward passes of a check; all of them use draw 0 of the seed."""
 
     def __init__(self, model: Any, maximum: int, length: int, seed: int) -> None:
         self.model, self.maximum, self.length, self.seed = model, maximum, length, seed
@@ -74,8 +103,7 @@ class _Trial:
         self.tokens = tokens.to(model.device)
         self.other = self.tokens.clone()
         self.other[:, 0] = torch.where(tokens[:, 0] == tokens[:, 1], tokens[:, 2], tokens[:, 1])
-        exact = model.dtype in (torch.float32, torch.float64)
-        self.tolerance = 1e-4 if exact else 5e-2
+        self.tolerance = 0.0
 
     def run(self) -> list[Finding]:
         plain = self.forward(self.tokens)
@@ -87,13 +115,17 @@ class _Trial:
             redrawn = self.forward(self.tokens)
         with self.randomized(self.seed):
             moved = self.forward(self.other)
+        # A mismatch counts if it is not small beside the effect of positions, or of rounding.
+        rounding = 2e-6 * max(1.0, float(drawn.abs().max()))
+        self.tolerance = max(_gap(drawn, redrawn) / 100, rounding)
         return [
             self.differ("another draw gives another output", drawn, redrawn),
             self.differ("the last token sees the first one", drawn[:, -1], moved[:, -1]),
             self.same("the same seed gives the same output", drawn, again),
             *self.explicit(drawn),
-            *self.cached(drawn),
-            self.same("a padded row equals the row alone", drawn, self.padded()),
+            self.cached(drawn),
+            self.same("a row padded on the right equals the row alone", drawn, self.padded(0, 1)),
+            self.same("a row padded on the left equals the row alone", drawn, self.padded(1, 0)),
             Finding(
                 "the model is restored bit for bit",
                 torch.equal(plain, self.forward(self.tokens)),
@@ -105,12 +137,13 @@ class _Trial:
         """Compares with the ids given by hand, and a mask that keeps them from meaning packing."""
         seen: list[Tensor] = []
         with self.randomized(self.seed) as change:
-            name, consumer = change.family.argument, change.site.consumer
+            name, site = change.family.argument, change.site
 
             def note(module: nn.Module, args: tuple, kwargs: dict) -> None:
-                seen.append(arguments(module, args, kwargs)[name])
+                place = place_of(name, site.inner, args)
+                seen.append(kwargs[name] if place is None else args[place])
 
-            handle = consumer.register_forward_pre_hook(note, with_kwargs=True)
+            handle = site.consumer.register_forward_pre_hook(note, with_kwargs=True)
             self.forward(self.tokens)
             handle.remove()
         ids = seen[0].expand(len(self.tokens), -1)
@@ -118,24 +151,28 @@ class _Trial:
         byhand = self.forward(self.tokens, position_ids=ids, attention_mask=mask)
         return [self.same("it equals explicit ids with a full mask", drawn, byhand)]
 
-    def cached(self, drawn: Tensor) -> list[Finding]:
+    def cached(self, drawn: Tensor) -> Finding:
         """Compares with the second half computed from a cache of the first."""
         half = self.length // 2
+        takes_cache = "use_cache" in inspect.signature(self.model.forward).parameters
+        asked = {"use_cache": True} if takes_cache else {}
         with self.randomized(self.seed, reserve=self.length - half):
-            first = self.model(self.tokens[:, :half])
+            first = self.model(self.tokens[:, :half], **asked)
             cache = getattr(first, "past_key_values", None)
             if cache is None:
-                return []
-            second = self.model(self.tokens[:, half:], past_key_values=cache)[0]
-        return [self.same("cached equals uncached", drawn, torch.cat([first[0], second], dim=1))]
+                return Finding("it keeps no cache", True, 0.0)
+            second = self.model(self.tokens[:, half:], past_key_values=cache, **asked)[0]
+        return self.same("cached equals uncached", drawn, torch.cat([first[0], second], dim=1))
 
-    def padded(self) -> Tensor:
-        """Returns the outputs of the tokens with as many padding tokens behind them."""
+    def padded(self, left: int, right: int) -> Tensor:
+        """Returns the outputs of the tokens with as many padding tokens on one side."""
         padding = self.model.config.get_text_config().pad_token_id or 0
-        tokens = nn.functional.pad(self.tokens, (0, self.length), value=padding)
-        mask = nn.functional.pad(torch.ones_like(self.tokens), (0, self.length))
+        around = (left * self.length, right * self.length)
+        tokens = nn.functional.pad(self.tokens, around, value=padding)
+        mask = nn.functional.pad(torch.ones_like(self.tokens), around)
         with self.randomized(self.seed):
-            return self.forward(tokens, attention_mask=mask)[:, : self.length]
+            out = self.forward(tokens, attention_mask=mask)
+        return out[:, around[0] : around[0] + self.length]
 
     def randomized(self, seed: int, reserve: int = 0) -> Any:
         return randomize_positions(self.model, maximum=self.maximum, seed=seed, reserve=reserve)
@@ -145,7 +182,7 @@ class _Trial:
 
     def same(self, claim: str, one: Tensor, other: Tensor) -> Finding:
         gap = _gap(one, other)
-        return Finding(claim, gap <= self.tolerance * max(1.0, float(one.abs().max())), gap)
+        return Finding(claim, gap <= self.tolerance, gap)
 
     def differ(self, claim: str, one: Tensor, other: Tensor) -> Finding:
         gap = _gap(one, other)

@@ -1,10 +1,10 @@
-"""One draw of positions: a function from ordinary position ids to randomized ones.
+"""One draw of positions: maps ordinary position ids to randomized ones.
 
-A draw is only a seed. The table of a sequence of n tokens is sampled when it is asked for, with
-exactly n entries: drawing for the padded length and cutting would favour low positions.
+A draw is a seed. The positions of a sequence of n tokens are sampled when they are needed, exactly
+n of them: drawing for the padded length and cutting would favour low positions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,12 +18,12 @@ Per = Literal["batch", "sequence"]
 
 @dataclass(frozen=True)
 class Law:
-    """What every draw of one randomized model has in common.
+    """The distribution of the draws of one model.
 
     Args:
         maximum: L; ids are drawn from {0..L−1}, because Hugging Face counts from 0.
         per: Whether the sequences of a batch share a draw.
-        chunks: None for the paper's law, else the number of contiguous chunks of PoSE.
+        chunks: None for the paper's distribution, else the number of contiguous chunks of PoSE.
     """
 
     maximum: int
@@ -41,74 +41,110 @@ class Law:
         return drawn.numpy() - 1
 
 
-@dataclass
-class Draw:
-    """The positions of one batch, also while that batch is being continued token by token.
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of one forward pass, as positions see them.
 
     Args:
-        law: The law of the draw.
-        entropy: Seed and number of the draw; equal entropy gives equal positions.
+        ordinary: The ids that the model would use, counted from 0: `[rows, time]`. Negative ids
+            mark padding of RoBERTa-type models and are left alone.
+        real: Which tokens are not padding, or None if no mask says so.
+        before: Number of real tokens of each row that earlier forward passes have cached.
+        packed: Whether a row may hold several sequences, each counted from 0.
+    """
+
+    ordinary: np.ndarray
+    real: np.ndarray | None = None
+    before: np.ndarray | int = 0
+    packed: bool = False
+
+    def sequences(self, row: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Yields the sequences of a row: its columns, and which are real and their ranks."""
+        ids = self.ordinary[row]
+        real = ids >= 0 if self.real is None else self.real[row] & (ids >= 0)
+        for columns in _runs(ids, real) if self.packed else [slice(None)]:
+            kept = real[columns]
+            if self.real is None:
+                yield columns, kept, ids[columns]
+            else:  # ordinary ids may count padding
+                before = 0 if isinstance(self.before, int) else self.before[row]
+                yield columns, kept, before + kept.cumsum() - 1
+
+
+@dataclass
+class Draw:
+    """The positions of one batch, also while that batch is continued token by token.
+
+    Args:
+        law: The distribution of the draw.
+        entropy: Equal entropy gives equal positions.
         reserve: Positions kept for tokens that will follow the first call.
         sequences: Number of independent sequences, if known before the rows are seen: beam search
-            shows each of them several times in a row, and its beams must share one table.
+            shows each of them several times in a row, and its beams share their positions.
         columns: Number of columns of the prompt, if known: the first call may show only a part of
             it (prefill in chunks), or more than it (candidates of assisted decoding).
+        spare: Tokens past the end that may be tried: lookup decoding proposes candidates beyond the
+            last token and drops them again. They all get the last position.
     """
 
     law: Law
-    entropy: tuple[int, int]
+    entropy: tuple[int, ...]
     reserve: int = 0
     sequences: int | None = None
     columns: int | None = None
+    spare: int = 0
     _tables: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict)
     _lengths: dict[int, int] = field(default_factory=dict)
+    _beams: int | None = None
 
-    def ids(self, ordinary: np.ndarray, real: np.ndarray, packed: bool) -> np.ndarray:
-        """Maps ordinary ids, counted from 0, to randomized ones.
+    def ids(self, tokens: Tokens, rows: Sequence[int] | None = None) -> np.ndarray:
+        """Returns the randomized ids of the tokens; padding gets id 0.
 
         Args:
-            ordinary: Ids of shape `[rows, time]`; negative ones mark padding and are left alone.
-            real: Which tokens are not padding, of the same shape.
-            packed: Whether a row may hold several sequences, each counted from 0.
-
-        Returns:
-            Ids of the same shape.
+            tokens: The tokens.
+            rows: For each row the number that it had in the first call; rows of a cache move.
         """
-        out = ordinary.copy()
-        beams = max(1, len(ordinary) // (self.sequences or len(ordinary)))
-        for row, ids in enumerate(ordinary):
-            runs = list(_runs(ids, real[row])) if packed else [slice(None)]
-            unseen = 0 if self.columns is None else self.columns - len(ids)
-            for number, run in enumerate(runs):
-                length = self._length(row, ids[run][real[row, run]], unseen, len(runs) == 1)
-                table = self._table(row // beams, number, length)
-                counted = ids[run] >= 0
-                # Padding may count past the last real token; where it points is of no consequence.
-                out[row, run][counted] = table[np.minimum(ids[run][counted], length - 1)]
+        count, time = tokens.ordinary.shape
+        out = np.minimum(tokens.ordinary, 0)
+        if self._beams is None:
+            self._beams = max(1, count // (self.sequences or count))
+        for row, original in enumerate(range(count) if rows is None else rows):
+            sequences = list(tokens.sequences(row))
+            unseen = 0 if self.columns is None else self.columns - time
+            for number, (columns, real, ranks) in enumerate(sequences):
+                if not real.any():
+                    continue
+                last = int(ranks[real].max())
+                if len(sequences) > 1:
+                    length = self._fitting(last + 1)
+                    self._lengths[original] = 0  # several sequences cannot be continued
+                else:
+                    length = self._length(original, last, unseen)
+                table = self._table(original // self._beams, number, length)
+                out[row, columns][real] = table[np.minimum(ranks[real], length - 1)]
         return out
 
-    def _length(self, row: int, real: np.ndarray, unseen: int, alone: bool) -> int:
-        """Returns how many positions the sequence has: fixed by the first call, then checked."""
-        last = int(real.max(initial=-1))
-        if alone and row in self._lengths:
-            length = self._lengths[row]
-            if last >= length:
-                raise UserError(
-                    f"This draw covers {length} positions, and token {last + 1} of the sequence "
-                    "needs one more; when decoding without generate(), or when continuing a cache, "
-                    "say beforehand how many tokens may follow: randomize_positions(..., reserve=)."
-                )
-            return length
-        length = max(last + 1, 1) + unseen + self.reserve
+    def _length(self, row: int, last: int, unseen: int) -> int:
+        """Returns the number of positions of a row: fixed by the first call, then checked."""
+        if row not in self._lengths:
+            self._lengths[row] = self._fitting(last + 1 + unseen + self.reserve, self.reserve)
+        length = self._lengths[row]
+        if last >= length + self.spare or length == 0:
+            raise UserError(
+                f"This draw covers {length} positions, and token {last + 1} of the sequence needs "
+                "one more; if you decode without generate(), or continue a cache, pass "
+                "randomize_positions(..., reserve=) the number of tokens that may follow; if you "
+                "call generate() of an outer model, pass that model to randomize_positions."
+            )
+        return length
+
+    def _fitting(self, length: int, reserve: int = 0) -> int:
         if length > self.law.maximum:
-            kept = f" ({length - self.reserve} tokens and {self.reserve} new ones)"
-            kept = kept if self.reserve else ""
+            kept = f" ({length - reserve} tokens and {reserve} new ones)" if reserve else ""
             raise UserError(
                 f"L={self.law.maximum} is too small for {length} positions{kept}: pass "
                 f"maximum={length} or more to randomize_positions."
             )
-        if alone:
-            self._lengths[row] = length
         return length
 
     def _table(self, sequence: int, run: int, length: int) -> np.ndarray:

@@ -1,13 +1,13 @@
-"""Which submodule of which model family turns positions into numbers, and how it counts them.
+"""Lists which submodule of which model family consumes positions, and how it counts them.
 
-A model is randomized by changing what *that* submodule is told, and nothing else: masks, packing
-and caches go on seeing ordinary position ids, which is what their code expects.
+Randomized ids are given to *that* submodule and to nothing else: masks, packing and caches go on
+seeing ordinary position ids, which is what their code expects.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-from torch import nn
+from torch import Tensor, nn
 
 from randpos.errors import UserError
 from randpos.huggingface.refusals import REFUSED
@@ -22,7 +22,7 @@ class Family:
         consumer: Name of the submodule that receives the positions, e.g. `rotary_emb`.
         argument: Name of the parameter of its `forward` that holds them.
         start: The id of the first token: 0, or `after_padding_idx` for padding_idx + 1 (RoBERTa).
-        extra_rows: Rows of a learned table that belong to no position (OPT keeps two in front).
+        extra_rows: Rows of a table that belong to no position (OPT keeps two in front).
     """
 
     name: str
@@ -33,42 +33,66 @@ class Family:
 
     def first(self, consumer: nn.Module) -> int:
         """Returns the id that an ordinary model gives to the first token of a sequence."""
-        return 0 if self.start == "zero" else int(consumer.padding_idx) + 1  # type: ignore[arg-type]
+        if self.start == "zero":
+            return 0
+        padding = getattr(consumer, "padding_idx", None)
+        if padding is None:
+            raise UserError(
+                f"{self.consumer} of this {self.name} model has no padding_idx to count from; "
+                'register the family with start="zero".'
+            )
+        return int(padding) + 1
 
     def capacity(self, consumer: nn.Module) -> int | None:
-        """Returns how many positions a learned table holds; None if there is no table."""
-        if not isinstance(consumer, nn.Embedding):
+        """Returns how many positions a table holds; None if there is no table."""
+        if isinstance(consumer, nn.Embedding):
+            rows = consumer.num_embeddings
+        elif isinstance(getattr(consumer, "weights", None), Tensor):  # sinusoids of XGLM
+            rows = len(consumer.weights)  # type: ignore[arg-type]
+        else:
             return None
-        return consumer.num_embeddings - self.extra_rows - self.first(consumer)
+        return rows - self.extra_rows - self.first(consumer)
 
 
 _ROTARY = [
-    "apertus", "arcee", "bitnet", "cohere", "cohere2", "deepseek_v3", "diffllama", "ernie4_5",
-    "eurobert", "exaone4", "falcon", "gemma", "gemma2", "gemma3_text", "glm", "glm4", "gpt_neox",
-    "gpt_oss", "granite", "granitemoe", "helium", "hunyuan_v1_dense", "llama", "ministral",
-    "mistral", "mixtral", "modernbert", "nemotron", "olmo", "olmo2", "olmo3", "olmoe",
-    "persimmon", "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss",
-    "smollm3", "stablelm", "starcoder2",
+    "afmoe", "apertus", "arcee", "bitnet", "cohere", "cohere2", "cohere2_moe", "cwm",
+    "deepseek_v2", "deepseek_v3", "diffllama", "doge", "dots1", "ernie4_5", "ernie4_5_moe",
+    "eurobert", "exaone4", "exaone_moe", "falcon", "flex_olmo", "gemma", "gemma2",
+    "gemma3_text", "glm", "glm4", "glm4_moe", "glm4_moe_lite", "gpt_neox", "gpt_neox_japanese",
+    "gpt_oss", "granite", "granitemoe", "granitemoeshared", "helium", "hunyuan_v1_dense",
+    "hunyuan_v1_moe", "jetmoe", "jina_embeddings_v3", "lfm2", "llama",
+    "longcat_flash", "minicpm3", "minimax", "minimax_m2", "ministral", "mistral", "mixtral",
+    "modernbert", "modernbert-decoder", "nanochat", "nemotron", "nomic_bert", "olmo", "olmo2",
+    "olmo3", "olmo_hybrid", "olmoe", "persimmon", "phi", "phi3", "phimoe", "qwen2", "qwen2_moe",
+    "qwen3", "qwen3_moe", "qwen3_next", "seed_oss", "smollm3", "solar_open", "stablelm",
+    "starcoder2", "vaultgemma", "youtu",
+]  # fmt: skip
+_TABLES = [
+    "albert", "bert", "distilbert", "electra", "ernie", "megatron-bert",
+    "rembert", "squeezebert",
+]  # fmt: skip
+_TABLES_AFTER_PADDING = [
+    "camembert", "data2vec-text", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta",
+    "xlm-roberta-xl", "xmod",
 ]  # fmt: skip
 
 _FAMILIES: dict[str, Family] = {
     family.name: family
     for family in [
         *(Family(name, "rotary_emb") for name in _ROTARY),
+        *(Family(name, "position_embeddings", "input") for name in _TABLES),
+        *(
+            Family(name, "position_embeddings", "input", "after_padding_idx")
+            for name in _TABLES_AFTER_PADDING
+        ),
+        Family("lfm2_moe", "pos_emb"),
         Family("gpt2", "wpe", "input"),
         Family("gpt_neo", "wpe", "input"),
         Family("gpt_bigcode", "wpe", "input"),
         Family("openai-gpt", "positions_embed", "input"),
-        Family("albert", "position_embeddings", "input"),
-        Family("bert", "position_embeddings", "input"),
-        Family("distilbert", "position_embeddings", "input"),
-        Family("electra", "position_embeddings", "input"),
-        Family("camembert", "position_embeddings", "input", "after_padding_idx"),
-        Family("mpnet", "position_embeddings", "input", "after_padding_idx"),
-        Family("roberta", "position_embeddings", "input", "after_padding_idx"),
-        Family("xlm-roberta", "position_embeddings", "input", "after_padding_idx"),
         Family("biogpt", "embed_positions", extra_rows=2),
         Family("opt", "embed_positions", extra_rows=2),
+        Family("xglm", "embed_positions", extra_rows=2),
     ]
 }
 
@@ -93,10 +117,10 @@ def families() -> tuple[str, ...]:
 
 
 def family_of(model: nn.Module) -> Family:
-    """Returns the family of a model, or raises the sentence that says why there is none."""
+    """Returns the family of a model, or raises `UserError` that says why there is none."""
     # The model may be wrapped in something without a config (DistributedDataParallel).
     config = next((m.config for m in model.modules() if hasattr(m, "config")), None)
-    name = getattr(config, "model_type", None)
+    name, kind = getattr(config, "model_type", None), type(model).__name__
     if name in _FAMILIES:
         if name == "falcon" and getattr(config, "alibi", False):
             raise UserError(
@@ -104,10 +128,22 @@ def family_of(model: nn.Module) -> Family:
             )
         return _FAMILIES[name]
     if name in REFUSED:
-        raise UserError(f"{type(model).__name__} cannot be randomized: {REFUSED[name]}.")
+        raise UserError(f"{kind} cannot be randomized: {REFUSED[name]}.")
+    if config is None:
+        raise UserError(f"{kind} contains no transformers model: none of its modules has a config.")
+    if not name:
+        raise UserError(
+            f"{type(config).__name__} of {kind} has no model_type; give the class one, e.g. "
+            'model_type = "my_model", and register a family of that name.'
+        )
+    if hasattr(config, "vision_config") or hasattr(config, "audio_config"):
+        raise UserError(
+            f"{kind} cannot be randomized: it numbers text and other inputs together, often along "
+            "several axes; randomize its language model alone, if that is one of the families()."
+        )
     raise UserError(
-        f"Unknown model type {name!r} ({type(model).__name__}): randpos does not know which of its "
-        "submodules consumes positions. Find the one whose forward takes position ids, call "
+        f"Unknown model type {name!r} ({kind}): randpos does not know which of its submodules "
+        "consumes positions. Find the one whose forward takes position ids, call "
         f'randpos.huggingface.register(Family({name!r}, consumer="rotary_emb")) with its name, '
         "then randpos.huggingface.check(model)."
     )

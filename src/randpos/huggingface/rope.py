@@ -1,4 +1,4 @@
-"""RoPE variants that guess the length of a sequence from its largest position."""
+"""Refuses RoPE variants that derive the length of a sequence from its largest position."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ _GUESSING = ("dynamic", "longrope")
 
 
 def check_rope(config: Any) -> None:
-    """Raises if the model scales its rotary frequencies by the length that it believes to see.
+    """Raises if the model scales its rotary frequencies by the length of the sequence.
 
     Both variants take max(position) + 1 for the length. Randomized positions reach L at any length,
-    so short sequences would get the frequencies of long ones, and other ones with every draw.
+    so short sequences would get the frequencies of long ones, different ones with every draw.
 
     Args:
         config: The configuration of a `transformers` model.

@@ -1,4 +1,4 @@
-"""Where in a model its positions are consumed, and which module begins and ends a forward pass."""
+"""Finds where in a model its positions are consumed, and which module begins a forward pass."""
 
 import inspect
 from dataclasses import dataclass
@@ -13,16 +13,24 @@ from randpos.huggingface.families import Family
 
 @dataclass(frozen=True)
 class Site:
-    """The two modules of a model that randomized positions have to do with.
+    """The two modules of a model that are hooked.
 
     Args:
-        consumer: Turns positions into rotations or vectors.
+        consumer: Turns positions into rotations or vectors; an adapter may be wrapped around it.
         owner: The innermost `PreTrainedModel` around it: it sees tokens, mask and cache, whether it
             is called itself or by a model with a head.
     """
 
     consumer: nn.Module
     owner: nn.Module
+
+    @property
+    def inner(self) -> nn.Module:
+        """The consumer without the adapters of PEFT around it."""
+        module = self.consumer
+        for name in ("original_module", "base_layer"):
+            module = dict(module.named_children()).get(name, module)
+        return module
 
 
 def find_site(model: nn.Module, family: Family) -> Site:
@@ -54,3 +62,18 @@ def arguments(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     named = dict(bound.arguments)
     named.update(named.pop("kwargs", {}))
     return named
+
+
+def place_of(argument: str, module: nn.Module, args: tuple[Any, ...]) -> int | None:
+    """Returns where among the positional arguments of a call one stands; None if it is not there.
+
+    Args:
+        argument: Its name.
+        module: The module without adapters: those take `*args`.
+        args: The positional arguments.
+    """
+    names = list(inspect.signature(module.forward).parameters)
+    if argument not in names:
+        return None
+    place = names.index(argument)
+    return place if place < len(args) else None

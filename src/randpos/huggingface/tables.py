@@ -1,4 +1,4 @@
-"""Learned position tables: whether they are long enough, and how to make them longer."""
+"""Checks that position tables are long enough, and makes learned ones longer."""
 
 import torch
 from torch import nn
@@ -11,19 +11,24 @@ _LIKE_TABLE = ("position_ids", "token_type_ids")
 
 
 def check_table(family: Family, consumer: nn.Module, maximum: int) -> None:
-    """Raises if a learned table has fewer rows than there are positions to draw from.
+    """Raises if a table has fewer rows than there are positions to draw from.
 
     Args:
         family: The family of the model.
-        consumer: Its submodule that holds the table, if it has one.
+        consumer: Its submodule that holds the table, if it has one, without adapters.
         maximum: L.
     """
     capacity = family.capacity(consumer)
     if capacity is not None and capacity < maximum:
+        learned = isinstance(consumer, nn.Embedding)
+        grow = (
+            f"grow the table first: randpos.huggingface.resize_position_table(model, {maximum})"
+            if learned
+            else f"load the model with max_position_embeddings={maximum}"
+        )
         raise UserError(
-            f"maximum={maximum} is more than the {capacity} learned positions of this "
-            f"{family.name} model; pass maximum={capacity}, or grow the table first: "
-            f"randpos.huggingface.resize_position_table(model, {maximum})."
+            f"maximum={maximum} is more than the {capacity} {'learned ' if learned else ''}"
+            f"positions of this {family.name} model; pass maximum={capacity}, or {grow}."
         )
 
 
@@ -40,7 +45,12 @@ def resize_position_table(model: nn.Module, maximum: int) -> None:
     """
     family = family_of(model)
     site = find_site(model, family)
-    capacity = family.capacity(site.consumer)
+    capacity = family.capacity(site.inner)
+    if site.inner is not site.consumer:
+        raise UserError(
+            f"An adapter is wrapped around the position table of this {family.name} model; resize "
+            "the table before the adapter is added."
+        )
     if capacity is None or not isinstance(site.consumer, nn.Embedding):
         raise UserError(f"A {family.name} model has no learned position table to resize.")
     if maximum < capacity:
