@@ -29,7 +29,7 @@ for _name in ("XLA_FLAGS", "JAX_COMPILATION_CACHE_DIR"):  # as users compile, an
 import jax
 import jax.numpy as jnp
 
-from randpos import TASKS, Experiment, combinations
+from randpos import TASKS, Experiment, combinations, resolve
 from randpos.numerics import VERSION, compiler_options
 from randpos.paper.experiments import TABLE_1
 from randpos.training.evaluation import count, sizes
@@ -80,7 +80,7 @@ def compile_program(program: Program) -> float:
         ):
             _compile(jitted, *arguments)
     else:
-        parameters, _ = experiment.skeleton()
+        parameters, _ = resolve(experiment).skeleton
         counted = partial(count, experiment, program.size, parts=1)
         jitted = jax.jit(counted, compiler_options=compiler_options())
         _compile(jitted, parameters, number, number, number)

@@ -21,8 +21,9 @@ import jax
 import jax.numpy as jnp
 
 from randpos.encodings import ENCODINGS, get_encoding
-from randpos.nn.model import Architecture, Encoder
+from randpos.nn.model import Encoder
 from randpos.positions import Ordinal, Positions, Randomized
+from randpos.settings import Architecture
 from randpos.training.step import piece_count
 
 SIZES = Architecture()

@@ -68,10 +68,11 @@ def our_steps(task: str, encoding: str) -> Callable[[], None]:
 def lengths_of(task: str) -> list[tuple[int, int]]:
     """Returns the number of tokens and of answers of each step that is timed."""
     from randpos import Schedule, get_task
-    from randpos.training.batch import total_length
+    from randpos.tasks.base import total_length
+    from randpos.training.lengths import step_length
 
     problem, schedule = get_task(task), Schedule()
-    steps = [int(schedule.length(step)) for step in range(STEPS)]
+    steps = [int(step_length(schedule, step)) for step in range(STEPS)]
     return [(int(total_length(problem, n)), int(problem.output_length(n))) for n in steps]
 
 

@@ -13,7 +13,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from randpos import Architecture, Encoder, Evaluation, Experiment, PositionOptions, Schedule
+from randpos import (
+    Architecture,
+    Encoder,
+    Evaluation,
+    Experiment,
+    PositionOptions,
+    Schedule,
+    resolve,
+)
 from randpos.training.step import Engine, make_engine
 
 SIZES = Architecture(layers=1, heads=2, dim=8, hidden=8, dropout=0.1)
@@ -49,7 +57,7 @@ def shared_engine(experiment: Experiment) -> Engine:
 
 def random_model(experiment: Experiment, seed: int = 0) -> Encoder:
     """A model with random parameters from NumPy, which compiles nothing."""
-    shapes, static = experiment.skeleton()
+    shapes, static = resolve(experiment).skeleton
     rng = np.random.default_rng(seed)
 
     def fill(leaf: jax.ShapeDtypeStruct) -> jax.Array:

@@ -20,7 +20,7 @@ from randpos import (
     Positions,
     combinations,
 )
-from randpos.positions import Draw, Reading
+from randpos.settings import Draw, Reading
 
 BATCH, TIME, BUFFER = 2, 5, 8
 VOCABULARY, CLASSES, LARGEST = 9, 3, 2048

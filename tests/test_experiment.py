@@ -2,11 +2,11 @@
 
 import dataclasses
 import json
+import subprocess
+import sys
 from typing import Any
 
-import jax
 import jaxtyping
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,9 +18,11 @@ from randpos import (
     PositionOptions,
     Schedule,
     UserError,
+    combinations,
     preset,
+    resolve,
 )
-from randpos.experiment import PRESETS
+from randpos.experiment import PRESETS, flat
 
 
 @pytest.fixture(autouse=True)
@@ -58,17 +60,6 @@ def changed(path: str, value: Any) -> Experiment:
     return Experiment.from_dict({head: {rest: value} if rest else value})
 
 
-def flat(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Plain data with dotted names."""
-    out = {}
-    for name, value in data.items():
-        if isinstance(value, dict):
-            out.update(flat(value, f"{prefix}{name}."))
-        else:
-            out[prefix + name] = value
-    return out
-
-
 @pytest.mark.parametrize(("path", "value"), PAPER.items())
 def test_the_default_is_the_papers(path, value):
     assert flat(Experiment().to_dict())[path] == value
@@ -79,8 +70,6 @@ def test_the_default_learning_rate_is_one_of_the_papers():
 
 
 BAD = [
-    ("task", "reverse", "Unknown task 'reverse'"),
-    ("encoding", "rotary", "Unknown encoding 'rotary'"),
     ("steps", 0, "steps=0"),
     ("batch", 0, "batch=0"),
     ("learning_rate", 0.0, "learning_rate=0.0"),
@@ -97,13 +86,11 @@ BAD = [
     ("model.layers", 1001, "layers=1001 must be at most 1,000"),
     ("model.dim", 8 * 10**6, "dim=8000000 must be at most 1,000,000"),
     ("evaluation.batch", 2**31, "evaluation.batch=2147483648 must be at most"),
-    pytest.param("task", "x" * 10_000, "Unknown task 'xxx", id="long name"),
     ("seed", -1, "seed=-1"),
     ("seed", 2**32, "seed=4294967296"),
     ("test_length", 0, "test_length=0"),
     ("test_length", 39, "test_length=39 is shorter than the training length N=40"),
     ("positions.maximum", 0, "L=0"),
-    ("positions.maximum", 999, "L=999 is too small for reverse_string at length 500"),
     ("positions.reading", "nearest", "Unknown reading 'nearest'"),
     ("positions.draw", "per_token", "Unknown draw 'per_token'"),
     ("model.layers", 0, "layers=0"),
@@ -136,6 +123,40 @@ def test_a_bad_value_is_named(path, value, message):
     assert str(raised.value).endswith(".")
 
 
+UNRESOLVABLE = [
+    ("task", "reverse", "Unknown task 'reverse'"),
+    ("encoding", "rotary", "Unknown encoding 'rotary'"),
+    pytest.param("task", "x" * 10_000, "Unknown task 'xxx", id="long name"),
+    ("positions.maximum", 999, "L=999 is too small for reverse_string at length 500"),
+    ("batch", 10**9, "batch=1000000000 is too large for 80 tokens and dim=64"),
+    ("evaluation.batch", 2**31 - 1, "evaluation.batch=2147483647 is too large for 1000 tokens"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "message"), UNRESOLVABLE)
+def test_a_value_that_fits_nothing_is_named_when_it_is_resolved(path, value, message):
+    experiment = changed(path, value)
+    with pytest.raises(UserError) as raised:
+        resolve(experiment)
+    assert message in str(raised.value)
+    assert str(raised.value).endswith(".")
+
+
+def test_settings_load_neither_jax_nor_a_task():
+    program = (
+        "import sys; from randpos import Experiment\n"
+        "print(Experiment(task='no_such_module:Task', encoding='randomized-mine:Own').digest)\n"
+        "assert 'jax' not in sys.modules and 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("name", combinations())
+def test_the_default_reading_of_the_settings_is_that_of_the_class(name):
+    assert Experiment(encoding=name).reading == combinations()[name].default_reading
+    assert Experiment(encoding=name).encoding_name == name
+
+
 @pytest.mark.parametrize("options", [{"reading": "nearest"}, {"draw": "never"}, {"maximum": 0}])
 def test_options_of_positions_are_checked_even_where_they_have_no_effect(options):
     with pytest.raises(UserError):
@@ -143,12 +164,12 @@ def test_options_of_positions_are_checked_even_where_they_have_no_effect(options
 
 
 def test_ordinal_positions_need_no_maximum():
-    Experiment(encoding="sincos", positions=PositionOptions(maximum=1))
+    resolve(Experiment(encoding="sincos", positions=PositionOptions(maximum=1)))
 
 
 def test_duplicate_string_is_refused_where_it_needs_more_positions():
     with pytest.raises(UserError, match=r"L=1024 .* needs 1500 positions; .*maximum 1500 or more"):
-        Experiment(task="duplicate_string", positions=PositionOptions(maximum=1024))
+        resolve(Experiment(task="duplicate_string", positions=PositionOptions(maximum=1024)))
 
 
 @pytest.mark.parametrize(
@@ -197,6 +218,11 @@ OTHER = {
     "lengths.every": 2,
     "lengths.decay": 0.5,
     "lengths.seed": 2,
+    "optimizer.name": "muon",
+    "optimizer.warmup": 7,
+    "optimizer.final_rate": 0.5,
+    "optimizer.weight_decay": 0.5,
+    "optimizer.average": 0.5,
 }
 
 
@@ -289,5 +315,4 @@ def test_an_unknown_preset_is_named():
 
 @pytest.mark.parametrize(("encoding", "count"), [("none", 249_026), ("relative", 270_146)])
 def test_the_papers_model_has_the_papers_size(encoding, count):
-    shapes, _ = Experiment(encoding=encoding).skeleton()
-    assert sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(shapes)) == count
+    assert resolve(Experiment(encoding=encoding)).parameter_count == count

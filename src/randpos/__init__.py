@@ -13,31 +13,47 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from randpos.catalog import Combination, combinations, get_combination
-    from randpos.encodings import ENCODINGS, Encoding, Shape, apply_rope, get_encoding
+    from randpos.encodings import ENCODINGS, Encoding, apply_rope, get_encoding
     from randpos.errors import UserError
-    from randpos.experiment import Evaluation, Experiment, Optimizer, PositionOptions, preset
-    from randpos.nn.model import Architecture, Encoder, Trace
+    from randpos.experiment import Experiment, preset
+    from randpos.nn.model import Encoder, Trace
     from randpos.positions import Ordinal, Positions, Randomized, Scheme, sample_positions
     from randpos.run import Run, train
+    from randpos.settings import (
+        Architecture,
+        Evaluation,
+        Optimizer,
+        PositionOptions,
+        Schedule,
+        Shape,
+    )
+    from randpos.setup import Setup, resolve
+    from randpos.store.result import Accuracy
     from randpos.tasks import TASKS, get_task
     from randpos.tasks.base import Batch, Example, Task
-    from randpos.training.evaluation import Accuracy
-    from randpos.training.lengths import Schedule
 
 __version__ = "0.1.0"
 
 _MODULES = {
     "catalog": ("Combination", "combinations", "get_combination"),
-    "encodings": ("ENCODINGS", "Encoding", "Shape", "apply_rope", "get_encoding"),
+    "encodings": ("ENCODINGS", "Encoding", "apply_rope", "get_encoding"),
     "errors": ("UserError",),
-    "experiment": ("Evaluation", "Experiment", "Optimizer", "PositionOptions", "preset"),
-    "nn.model": ("Architecture", "Encoder", "Trace"),
+    "experiment": ("Experiment", "preset"),
+    "nn.model": ("Encoder", "Trace"),
     "positions": ("Ordinal", "Positions", "Randomized", "Scheme", "sample_positions"),
+    "setup": ("Setup", "resolve"),
     "run": ("Run", "train"),
+    "settings": (
+        "Architecture",
+        "Evaluation",
+        "Optimizer",
+        "PositionOptions",
+        "Schedule",
+        "Shape",
+    ),
     "tasks": ("TASKS", "get_task"),
     "tasks.base": ("Batch", "Example", "Task"),
-    "training.evaluation": ("Accuracy",),
-    "training.lengths": ("Schedule",),
+    "store.result": ("Accuracy",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -61,6 +77,7 @@ __all__ = [
     "Run",
     "Schedule",
     "Scheme",
+    "Setup",
     "Shape",
     "Task",
     "Trace",
@@ -71,6 +88,7 @@ __all__ = [
     "get_encoding",
     "get_task",
     "preset",
+    "resolve",
     "sample_positions",
     "train",
 ]

@@ -6,13 +6,12 @@ The paper compares 13 rows. They are a product of position schemes and encodings
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 from randpos.encodings import ENCODINGS, Encoding
 from randpos.errors import UserError, unknown
-from randpos.positions import Draw, Ordinal, Randomized, Reading, Scheme
-
-Prefix = Literal["", "randomized", "unsorted"]
+from randpos.experiment import ALIASES, Prefix
+from randpos.positions import Ordinal, Randomized, Scheme
+from randpos.settings import Draw, Reading
 
 PAPER_ROWS = {
     "none": "None",
@@ -30,8 +29,6 @@ PAPER_ROWS = {
     "unsorted-sincos": "Randomized sin/cos w/o sorting (table 3)",
 }
 """The 13 combinations that the paper evaluates, in its order, and what it calls them."""
-
-ALIASES = {"label": "randomized-learned"}
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,16 @@ Nothing in this file knows of encodings; an encoding knows nothing of how its po
 
 import abc
 import operator
-from typing import Literal, get_args
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
-from randpos.errors import UserError, quoted, unknown
+from randpos.errors import UserError
+from randpos.settings import Draw, Reading, check_positions
 
 Length = int | Int[Array, ""]
-Reading = Literal["positions", "distances", "released"]
-Draw = Literal["per_batch", "per_layer"]
-LARGEST = 2**31 - 1
-"""Positions are int32."""
 
 
 def sample_positions(
@@ -178,15 +174,7 @@ class Randomized(Scheme):
     per: Draw = eqx.field(static=True, default="per_batch")
 
     def __check_init__(self) -> None:
-        if not 1 <= self.maximum <= LARGEST:
-            raise UserError(
-                f"L={quoted(self.maximum)} must lie between 1 and {LARGEST:,}; "
-                "pass another maximum."
-            )
-        if self.reading not in get_args(Reading):
-            raise unknown("reading", self.reading, get_args(Reading))
-        if self.per not in get_args(Draw):
-            raise unknown("draw", self.per, get_args(Draw))
+        check_positions(self.maximum, self.reading, self.per)
 
     def draw(self, key: Key[Array, ""], length: Length, size: int) -> Positions:
         """Draws an ordered subset, and the offsets as the reading has them."""

@@ -35,10 +35,12 @@ import equinox as eqx
 from randpos.errors import UserError, check_seconds
 from randpos.experiment import Evaluation, Experiment
 from randpos.nn.model import Encoder
+from randpos.setup import resolve
 from randpos.store import checkpoints
 from randpos.store.accuracies import read_accuracies, write_accuracies
 from randpos.store.folder import RunFolder, Store
-from randpos.training.evaluation import Accuracy, Evaluator, lengths_to_test
+from randpos.store.result import Accuracy
+from randpos.training.evaluation import Evaluator, lengths_to_test
 from randpos.training.loop import Progress, Strategy, advance_all, start_member
 from randpos.training.score import in_domain, score
 from randpos.training.step import make_engine
@@ -62,7 +64,7 @@ class Run:
         if result is None or result.status != "complete":
             state = "is not trained yet" if result is None else f"diverged at step {result.step}"
             raise UserError(f"{self.folders[member].path} {state}; it has no model.")
-        arrays, static = experiment.skeleton()
+        arrays, static = resolve(experiment).skeleton
         return eqx.combine(checkpoints.load_arrays(self.folders[member].parameters, arrays), static)
 
     def metrics(self, member: int = 0) -> list[dict[str, Any]]:
@@ -90,6 +92,7 @@ class Run:
             experiment = folder.experiment()
             if evaluation is not None:
                 experiment = dataclasses.replace(experiment, evaluation=evaluation)
+            resolve(experiment)  # Raises errors before any work.
             evaluator = evaluator or Evaluator(experiment)
             told = report and partial(report, len(curves))
             with contextlib.ExitStack() as stack:
@@ -190,7 +193,9 @@ def train(
     ]
     if len({one.digest for one in members}) < len(members):
         raise UserError("seeds and rates must not repeat: two members would be the same run.")
-    folders = tuple(Store(Path(store)).run(one) for one in members)
+    for member in members:
+        resolve(member)  # Raises errors before any work.
+    folders = tuple(Store(Path(store)).run(member) for member in members)
     with contextlib.ExitStack() as stack:
         for folder in folders:
             if folder.result() is None:

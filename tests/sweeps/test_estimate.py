@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from randpos import Evaluation, Experiment, Schedule
+from randpos import Evaluation, Experiment, Schedule, resolve
 from randpos.sweeps import estimate
 from randpos.sweeps.estimate import cost, disk, forward, parameters, training
 from randpos.training.batch import assemble
@@ -22,12 +22,12 @@ KINDS = ["none", "sincos", "relative", "rope", "alibi", "randomized-relative", "
 
 def counted(experiment: Experiment, length: int, batch: int = 8) -> float:
     """The operations of one example's forward pass, as XLA counts them in the compiled program."""
-    task, model = experiment.problem, random_model(experiment)
+    task, model = resolve(experiment).task, random_model(experiment)
     arrays, static = eqx.partition(model, eqx.is_array)
     sample = task.sample(jax.random.key(0), length, batch, length)
     sequences = assemble(task, sample, jnp.asarray(length))
     tokens = sequences.tokens.shape[1]
-    where = experiment.scheme.draw(jax.random.key(1), tokens, tokens)
+    where = resolve(experiment).scheme.draw(jax.random.key(1), tokens, tokens)
 
     def run(arrays, tokens, where):
         return eqx.combine(arrays, static)(tokens, where, outputs=sequences.outputs)

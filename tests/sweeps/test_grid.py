@@ -147,7 +147,6 @@ def test_a_file_may_nest_and_dot(tmp_path):
         ("[axes]\nseed = [-1]", "seed=-1 must lie between"),
         ("[axes]\nseed = [1.5]", "seed=1.5 must be of type int"),
         ("[axes]\nseed = [[1]]", "must be of type int"),
-        ("[axes]\ntask = ['reverse']", "Unknown task 'reverse'"),
         ("[axes]\ncolour = ['red']", "no field 'colour'"),
         ("[axes]\n'' = [1]", "no field ''"),
         ("[axes]\n'model.' = [1]", "no field ''"),

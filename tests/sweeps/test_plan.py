@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from randpos import Evaluation
+from randpos import Evaluation, PositionOptions, UserError
 from randpos.store.tables import pack, read_store
 from randpos.sweeps import estimate
 from randpos.sweeps.plan import make_jobs, make_plan
@@ -34,6 +34,18 @@ def store(tmp_path):
     write_run(tmp_path, RUNS[4], lengths=[])
     write_run(tmp_path, RUNS[5], lengths=[1, 2, 3])
     return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (tiny(task="reverse"), "Unknown task 'reverse'"),
+        (tiny(positions=PositionOptions(maximum=9)), "L=9 is too small for reverse_string"),
+    ],
+)
+def test_a_run_that_cannot_be_trained_is_refused_before_any_work(tmp_path, bad, message):
+    with pytest.raises(UserError, match=message):
+        make_plan([RUNS[0], bad], tmp_path / "new")
 
 
 def test_done_failed_and_missing_are_told_apart(store):

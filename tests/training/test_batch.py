@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from randpos import TASKS, Batch, get_task
-from randpos.training.batch import assemble, total_length, vocabulary
+from randpos.tasks.base import total_length, vocabulary
+from randpos.training.batch import assemble
 
 BATCH, LARGEST = 2, 6
 

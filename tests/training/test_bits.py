@@ -36,9 +36,7 @@ EXPERIMENTS = {
         positions=PositionOptions(maximum=64, draw="per_layer"),
         optimizer=Optimizer(warmup=5, final_rate=0.1, weight_decay=0.01, average=0.9),
     ),
-    "geometric": tiny(
-        task="missing_duplicate", encoding="geometric", steps=20, learning_rate=1e-3
-    ),
+    "geometric": tiny(task="missing_duplicate", encoding="geometric", steps=20, learning_rate=1e-3),
     "alibi": tiny(
         task="duplicate_string", encoding="randomized-alibi", steps=20, learning_rate=1e-3
     ),

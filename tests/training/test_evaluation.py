@@ -18,6 +18,7 @@ from randpos import (
     Schedule,
     Task,
     UserError,
+    resolve,
 )
 from randpos.numerics import random_stream
 from randpos.training import evaluation
@@ -105,7 +106,7 @@ def constant(experiment: Experiment, answer: int):
     model = random_model(experiment)
     head = (
         jnp.zeros_like(model.head.weight),
-        1.0 * (jnp.arange(experiment.problem.classes) == answer),
+        1.0 * (jnp.arange(resolve(experiment).task.classes) == answer),
     )
     model = eqx.tree_at(lambda m: (m.head.weight, m.head.bias), model, head)
     return eqx.filter(model, eqx.is_array)
@@ -116,11 +117,11 @@ def batch_of(experiment: Experiment, length: int, draw: int = 0, examples: int |
     options = experiment.evaluation
     key = jax.random.fold_in(random_stream("tests", options.seed), length)
     to_batch, to_positions = jax.random.split(jax.random.fold_in(key, draw))
-    task = experiment.problem
+    task = resolve(experiment).task
     batch = task.sample(to_batch, length, examples or options.batch, length)
     sequences = assemble(task, batch, jnp.asarray(length))
     time = sequences.tokens.shape[1]
-    return batch, sequences.tokens, experiment.scheme.draw(to_positions, time, time)
+    return batch, sequences.tokens, resolve(experiment).scheme.draw(to_positions, time, time)
 
 
 def test_a_constant_answer_is_right_as_often_as_it_is_the_answer():

@@ -9,7 +9,7 @@ import numpy as np
 import optax
 import pytest
 
-from randpos import Evaluation, Experiment, Optimizer, UserError, train
+from randpos import Evaluation, Experiment, Optimizer, UserError, resolve, train
 from randpos.experiment import LATER, flat
 from randpos.training.optimizer import make_optimizer, rate_factor, update_average
 from randpos.training.step import make_engine, member
@@ -90,7 +90,7 @@ def test_a_falling_rate_scales_the_update_of_each_step():
 
 def test_muon_orthogonalizes_the_matrices_of_blocks_only():
     experiment = tiny(optimizer=Optimizer(name="muon"), clip=1e9)
-    model = experiment.build(jax.random.key(0))
+    model = resolve(experiment).build(jax.random.key(0))
     parameters = eqx.filter(model, eqx.is_array)
     optimizer = make_optimizer(experiment)
     grads = jax.tree.map(lambda x: jax.random.normal(jax.random.key(1), x.shape), parameters)
@@ -108,7 +108,7 @@ def test_muon_orthogonalizes_the_matrices_of_blocks_only():
 
 def test_weight_decay_pulls_matrices_towards_zero_and_nothing_else():
     experiment = tiny(optimizer=Optimizer(weight_decay=0.1))
-    model = experiment.build(jax.random.key(0))
+    model = resolve(experiment).build(jax.random.key(0))
     parameters = eqx.filter(model, eqx.is_array)
     optimizer = make_optimizer(experiment)
     zero = jax.tree.map(jnp.zeros_like, parameters)

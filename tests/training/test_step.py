@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from randpos import TASKS, Architecture, Experiment, PositionOptions, Schedule, get_task
+from randpos import TASKS, Architecture, Experiment, PositionOptions, Schedule, get_task, resolve
 from randpos.training import step as training
 from randpos.training.batch import assemble
-from randpos.training.lengths import buckets
+from randpos.training.lengths import buckets, step_length
 from randpos.training.step import STRIDE, Engine, Member, State, draw_work, gradients, make_engine
 from tests.experiments import random_model, shared_engine, tiny
 from tests.oracles.training import Adam, clip, cross_entropy, gradient, loss
@@ -65,7 +65,7 @@ def test_two_steps_are_loss_gradient_clipping_and_adam():
     start = engine.start(who)
     trained, losses, _ = run(engine, who, 0, 2, state=start)
 
-    _, static = experiment.skeleton()
+    _, static = resolve(experiment).skeleton
     model = doubles(eqx.combine(start.parameters, static))
     parameters = [np.array(x) for x in jax.tree.leaves(eqx.filter(model, eqx.is_array))]
     _, structure = jax.tree.flatten(eqx.filter(model, eqx.is_array))
@@ -75,7 +75,7 @@ def test_two_steps_are_loss_gradient_clipping_and_adam():
     norms = []
     for number in range(2):
         work = draw_work(experiment, step_key(3, number), at(2))
-        tokens = np.asarray(assemble(experiment.problem, work.batch, at(2)).tokens)
+        tokens = np.asarray(assemble(resolve(experiment).task, work.batch, at(2)).tokens)
         assert isinstance(work.positions, training.Positions)
         where = [(np.asarray(work.positions.key), np.asarray(work.positions.offsets))]
         measure = partial(loss, model, tokens, np.asarray(work.batch.outputs), where)
@@ -100,7 +100,7 @@ def test_loss_counts_what_follows_the_terminator_and_accuracy_does_not():
     work = draw_work(experiment, jax.random.key(2), length)
     _, found, accuracy = gradients(experiment, static, 4, parameters, work, length)
 
-    sequences = assemble(experiment.problem, work.batch, length)
+    sequences = assemble(resolve(experiment).task, work.batch, length)
     logits = np.asarray(model(sequences.tokens, work.positions))[:, -5:]
     answers, counted = np.asarray(work.batch.outputs), np.asarray(work.batch.counted)
     every = [cross_entropy(logits[i, j], int(answers[i, j])) for i, j in np.ndindex(answers.shape)]
@@ -170,7 +170,7 @@ def test_a_step_is_padded_to_the_smallest_size_that_fits(monkeypatch):
     )
     assert set(lengths) == set(range(1, 10))
     assert chosen == [min(size for size in sizes if size >= length) for length in lengths]
-    assert lengths[:3] == [float(experiment.lengths.length(step)) for step in range(3)]
+    assert lengths[:3] == [float(step_length(experiment.lengths, step)) for step in range(3)]
 
 
 def test_several_sizes_train_as_one_size_does(monkeypatch):

@@ -12,9 +12,9 @@ from randpos.benchmark.sampling import Lengths, checked_lengths
 from randpos.benchmark.streams import Block, blocks
 from randpos.benchmark.vocabulary import NO_CLASS
 from randpos.errors import UserError, check_count, plain
+from randpos.store.result import Accuracy
 from randpos.tasks import get_task
 from randpos.tasks.base import Task
-from randpos.training.evaluation import Accuracy
 from randpos.training.score import mean_where_tested
 
 Model = Callable[[Int[np.ndarray, "examples tokens"]], Int[np.ndarray, "examples output"]]

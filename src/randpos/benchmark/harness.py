@@ -20,8 +20,8 @@ from randpos.benchmark.export import write_jsonl
 from randpos.benchmark.formats import Layout
 from randpos.benchmark.sampling import Examples
 from randpos.store.files import write_atomic
+from randpos.store.result import Accuracy
 from randpos.tasks.base import Task
-from randpos.training.evaluation import Accuracy
 from randpos.training.score import mean_where_tested
 
 PREFIX = "randpos_"

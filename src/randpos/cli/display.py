@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from rich.table import Table
 from rich.text import Text
 
-from randpos.training.evaluation import Accuracy
+from randpos.store.result import Accuracy
 from randpos.training.loop import Progress as Report
 
 Format = Literal["text", "json"]

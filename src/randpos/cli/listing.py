@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import jax
-import numpy as np
 import tyro
 
 from randpos.catalog import combinations
@@ -15,6 +13,7 @@ from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.export import export_torch
 from randpos.run import Run
+from randpos.setup import resolve
 from randpos.store.folder import Store
 from randpos.tasks import get_task
 from randpos.tasks.render import examples, table
@@ -90,10 +89,9 @@ class Export:
 def encoding_row(name: str) -> dict[str, Any]:
     """Returns the facts of a combination."""
     combination = combinations()[name]
-    shapes, _ = Experiment(task="reverse_string", encoding=name).skeleton()
     return {
         "name": name,
         "description": combination.description,
         "paper_row": combination.paper_row,
-        "parameters": sum(int(np.prod(leaf.shape)) for leaf in jax.tree.leaves(shapes)),
+        "parameters": resolve(Experiment(task="reverse_string", encoding=name)).parameter_count,
     }

@@ -17,9 +17,9 @@ from randpos.experiment import Experiment
 from randpos.paper.artifacts import ARTIFACTS, experiments, figures, tables
 from randpos.paper.experiments import Slice
 from randpos.store.files import write_atomic
+from randpos.store.result import Accuracy
 from randpos.store.tables import StoreTables, read_store
 from randpos.tasks import get_task
-from randpos.training.evaluation import Accuracy
 
 ENDINGS = {"markdown": "md", "latex": "tex", "csv": "csv"}
 

@@ -19,11 +19,10 @@ from randpos.store.accuracies import SCHEMA, WAY
 from randpos.store.files import explained
 from randpos.store.folder import Store
 from randpos.store.lock import BusyError
-from randpos.store.result import Status
+from randpos.store.result import Accuracy, Status
 from randpos.store.tables import StoreTables, pack, read_store
 from randpos.sweeps.snapshots import read_snapshot, write_snapshot
 from randpos.tasks import TASKS
-from randpos.training.evaluation import Accuracy
 
 LISTED = ["run", "task", "encoding", "seed", "learning_rate", "steps", "status", "step"]
 SCORES = ["score", "in_domain"]

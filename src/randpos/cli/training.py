@@ -10,8 +10,9 @@ from rich.console import Console
 from randpos.cli.display import Format, TrainingView, percent, plot, show
 from randpos.experiment import PRESETS, Evaluation, Experiment, preset
 from randpos.run import Run, train
+from randpos.setup import resolve
 from randpos.store.folder import Store
-from randpos.training.evaluation import Accuracy
+from randpos.store.result import Accuracy
 from randpos.training.score import in_domain, score
 from randpos.training.tracking import Name as TrackerName
 
@@ -159,4 +160,4 @@ def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | N
         for point in curve
     ]
     show(lengths[:: max(1, len(lengths) // 12)], "text", f"Accuracy by length, {label}")
-    print(plot(named, experiment.lengths.maximum, experiment.problem.chance))
+    print(plot(named, experiment.lengths.maximum, resolve(experiment).task.chance))

@@ -1,7 +1,7 @@
 """The encodings, by name. A new one is a file in this folder and a line in `ENCODINGS`."""
 
 from randpos.encodings.alibi import ALiBi
-from randpos.encodings.base import Encoding, NoEncoding, Shape
+from randpos.encodings.base import Encoding, NoEncoding
 from randpos.encodings.fire import FIRE
 from randpos.encodings.geometric import Geometric
 from randpos.encodings.kerple import KERPLE
@@ -11,6 +11,7 @@ from randpos.encodings.rope import RoPE, apply_rope
 from randpos.encodings.sincos import SinCos
 from randpos.encodings.t5 import T5
 from randpos.errors import unknown
+from randpos.settings import Shape
 
 ENCODINGS: dict[str, type[Encoding]] = {
     encoding.name: encoding

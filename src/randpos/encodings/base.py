@@ -16,23 +16,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from randpos.nn.attention import softmax_attention, softmax_weights
-from randpos.positions import Positions, Reading
-
-
-class Shape(NamedTuple):
-    """The sizes of the model that an encoding is built for."""
-
-    layers: int = 5
-    heads: int = 8
-    dim: int = 64
-    positions: int = 2048
-    """The largest position that will be met: L, or the longest sequence."""
-
-    @property
-    def head_dim(self) -> int:
-        """The width of one head."""
-        return self.dim // self.heads
-
+from randpos.positions import Positions
+from randpos.settings import Reading, Shape
 
 Queries = Float[Array, "batch head query dim"]
 Keys = Float[Array, "batch head key dim"]

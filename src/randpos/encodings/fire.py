@@ -4,9 +4,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape, View
+from randpos.encodings.base import Encoding, Logits, Mask, Queries, View
 from randpos.nn.layers import truncated_normal
 from randpos.positions import Positions
+from randpos.settings import Shape
 
 WIDTH = 32
 RATE = 0.1

@@ -10,10 +10,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from randpos.encodings.base import Encoding, Keys, Mask, Queries, Shape, View
+from randpos.encodings.base import Encoding, Keys, Mask, Queries, View
 from randpos.nn.attention import NEVER
 from randpos.nn.layers import truncated_normal
 from randpos.positions import Positions
+from randpos.settings import Shape
 
 DENSE = 128
 """Up to this many keys, sums over earlier keys are matrix products: 5 times as fast at T = 41 and

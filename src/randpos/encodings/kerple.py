@@ -5,8 +5,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from randpos.encodings.alibi import asymmetric_distance
-from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape, View
+from randpos.encodings.base import Encoding, Logits, Mask, Queries, View
 from randpos.positions import Positions
+from randpos.settings import Shape
 
 
 class KERPLE(Encoding):

@@ -4,10 +4,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from randpos.encodings.base import Encoding, Shape
+from randpos.encodings.base import Encoding
 from randpos.errors import UserError
 from randpos.nn.layers import truncated_normal
 from randpos.positions import Positions
+from randpos.settings import Shape
 
 
 class Learned(Encoding):

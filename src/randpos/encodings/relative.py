@@ -6,12 +6,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from randpos.encodings.base import Encoding, Keys, Logits, Mask, Queries, Shape, View
+from randpos.encodings.base import Encoding, Keys, Logits, Mask, Queries, View
 from randpos.encodings.sinusoids import sin_cos, sinusoid
 from randpos.errors import UserError
 from randpos.nn.attention import softmax_attention
 from randpos.nn.layers import truncated_normal
 from randpos.positions import Positions
+from randpos.settings import Shape
 
 
 class Waves(NamedTuple):

@@ -5,10 +5,11 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from randpos.encodings.base import Encoding, Keys, Mask, Queries, Shape, View
+from randpos.encodings.base import Encoding, Keys, Mask, Queries, View
 from randpos.encodings.sinusoids import sin_cos
 from randpos.errors import UserError
 from randpos.positions import Positions
+from randpos.settings import Shape
 
 
 class Angles(NamedTuple):

@@ -2,10 +2,11 @@
 
 from jaxtyping import Array, Float, Key
 
-from randpos.encodings.base import Encoding, Shape
+from randpos.encodings.base import Encoding
 from randpos.encodings.sinusoids import sinusoid
 from randpos.errors import UserError
 from randpos.positions import Positions
+from randpos.settings import Shape
 
 
 class SinCos(Encoding):

@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from randpos.encodings.base import Encoding, Logits, Mask, Queries, Shape, View, per_head
+from randpos.encodings.base import Encoding, Logits, Mask, Queries, View, per_head
 from randpos.positions import Positions
+from randpos.settings import Shape
 
 BUCKETS = 32
 FARTHEST = 128

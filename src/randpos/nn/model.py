@@ -4,7 +4,6 @@ It calls the interface of an encoding and never asks which encoding it is.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,46 +12,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from randpos.encodings import Encoding, Shape
+from randpos.encodings import Encoding
 from randpos.encodings.base import Mask, View
-from randpos.errors import UserError, check_count
+from randpos.errors import UserError
 from randpos.nn.dropout import dropout
 from randpos.nn.layers import LayerNorm, Linear, truncated_normal
 from randpos.positions import Length, Positions
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """The sizes of the Transformer; the defaults are the paper's."""
-
-    layers: int = 5
-    """Number of blocks."""
-    heads: int = 8
-    """Attention heads per block."""
-    dim: int = 64
-    """Width of the model, d_model."""
-    hidden: int = 256
-    """Width of the feed-forward layers."""
-    dropout: float = 0.1
-    """Probability of dropping an activation in training."""
-    causal: bool = False
-    """Attend only to tokens at or before the query."""
-
-    def __post_init__(self) -> None:
-        check_count("layers", self.layers, 1000)
-        for name in ("heads", "dim", "hidden"):
-            check_count(name, getattr(self, name), 10**6)
-        if self.dim % self.heads:
-            raise UserError(
-                f"heads={self.heads} does not divide dim={self.dim}; "
-                f"pass a dim that is a multiple of {self.heads}."
-            )
-        if not 0.0 <= self.dropout < 1.0:
-            raise UserError(f"dropout={self.dropout} must lie in [0, 1).")
-
-    def shape(self, positions: int) -> Shape:
-        """Returns what an encoding must know to fit this model."""
-        return Shape(self.layers, self.heads, self.dim, positions)
+from randpos.settings import Architecture
 
 
 class Trace(NamedTuple):

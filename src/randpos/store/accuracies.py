@@ -14,7 +14,7 @@ from randpos.experiment import Experiment
 from randpos.numerics import VERSION
 from randpos.store.files import read_file, write_atomic
 from randpos.store.measurements import UNREADABLE, Measurements, in_line
-from randpos.training.evaluation import Accuracy
+from randpos.store.result import Accuracy
 
 SCHEMA = {"length": pl.Int32, "accuracy": pl.Float64, "whole": pl.Float64, "error": pl.Float64}
 """The fields of `Accuracy`."""

@@ -1,4 +1,4 @@
-"""How a run ended: the content of `result.json`."""
+"""What a run yields: accuracies by length, and how it ended (`result.json`)."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -10,6 +10,18 @@ from randpos.store.files import read_json, write_json
 
 Ending = Literal["complete", "diverged"]
 Status = Literal["complete", "diverged", "failed", "unfinished"]
+
+
+class Accuracy(NamedTuple):
+    """How well one length is solved."""
+
+    length: int
+    accuracy: float
+    """Share of the counted output tokens that are right."""
+    whole: float
+    """Share of the sequences whose counted tokens are all right."""
+    error: float | None = None
+    """Standard error of `accuracy`, from the spread over draws; None with a single draw."""
 
 
 class CurvePoint(NamedTuple):

@@ -1,16 +1,16 @@
 """The table of runs: one row for the settings, the state and the result of a run."""
 
-import copy
 import json
-from functools import lru_cache
 from typing import Any
 
 import polars as pl
 
+from randpos.catalog import get_combination
 from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.store.files import read_json
 from randpos.store.folder import RunFolder
+from randpos.tasks import get_task
 
 RUNS = {
     "run": pl.String,
@@ -42,7 +42,7 @@ def settings_columns(experiment: Experiment) -> dict[str, Any]:
     return {
         "run": experiment.digest,
         "task": experiment.task,
-        "encoding": experiment.combination.name,
+        "encoding": experiment.encoding_name,
         "seed": experiment.seed,
         "learning_rate": experiment.learning_rate,
         "steps": experiment.steps,
@@ -88,33 +88,14 @@ def run_row(folder: RunFolder) -> dict[str, Any]:
 
 
 def stored_experiment(settings: Any) -> Experiment:
-    """Builds the experiment of a stored configuration; checks it as `Experiment.from_dict` does.
+    """Builds the experiment of a stored configuration, and checks the names of its parts.
 
-    Runs that differ in seed and learning rate share their checks: a store has thousands. A task of
-    the user's own is not imported, because reading a store must not run code that it names.
+    A task or an encoding of the user's own is not imported: reading a store must not run code that
+    it names.
     """
-    if not isinstance(settings, dict):
-        return Experiment.from_dict(settings)  # Raises.
-    data = dict(settings)
-    own = {name: data.pop(name) for name in ("seed", "learning_rate") if name in data}
-    if ":" in str(data.get("task")):
-        own["task"] = str(data.pop("task"))
-        data["task"] = "even_pairs"  # Its sequences are the shortest.
-    experiment = copy.copy(_from_text(_text(data)))
-    checked = _from_text(_text({name: value for name, value in own.items() if name != "task"}))
-    for name in own:
-        value = own["task"] if name == "task" else getattr(checked, name)
-        object.__setattr__(experiment, name, value)
+    experiment = Experiment.from_dict(settings)
+    if ":" not in experiment.task:
+        get_task(experiment.task)
+    if ":" not in experiment.encoding:
+        get_combination(experiment.encoding)
     return experiment
-
-
-def _text(data: dict[str, Any]) -> str:
-    try:
-        return json.dumps(data, sort_keys=True)
-    except RecursionError as error:
-        raise UserError("the configuration is nested too deeply.") from error
-
-
-@lru_cache(maxsize=4096)
-def _from_text(text: str) -> Experiment:
-    return Experiment.from_dict(json.loads(text))

@@ -1,7 +1,6 @@
 """The cost of a run before it is run: floating-point operations, seconds, and bytes on disk."""
 
 import bisect
-import math
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,8 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from randpos.experiment import Experiment
+from randpos.setup import resolve
 from randpos.sweeps.grid import groups
-from randpos.training.batch import total_length
+from randpos.tasks.base import total_length
 from randpos.training.evaluation import lengths_to_test, sizes
 from randpos.training.step import STRIDE, make_engine, member
 
@@ -28,10 +28,11 @@ def forward(experiment: Experiment, length: int) -> float:
     """
     model = experiment.model
     d, h, blocks = model.dim, model.hidden, model.layers
-    tokens = int(total_length(experiment.problem, length))
-    answers = int(experiment.problem.output_length(length))
+    setup = resolve(experiment)
+    tokens = int(total_length(setup.task, length))
+    answers = int(setup.task.output_length(length))
     per_query = 4 * d * d + 4 * d * h + 4 * tokens * d
-    kind = experiment.combination.encoding.name
+    kind = setup.combination.encoding.name
     if kind == "relative":
         per_query += 2 * d * d + 2 * tokens * d * model.heads
     elif kind == "geometric":
@@ -56,8 +57,7 @@ def testing(experiment: Experiment) -> float:
 
 def parameters(experiment: Experiment) -> int:
     """Returns the number of parameters."""
-    shapes, _ = experiment.skeleton()
-    return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(shapes))
+    return resolve(experiment).parameter_count
 
 
 def disk(experiment: Experiment) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from randpos.experiment import Experiment
+from randpos.setup import resolve
 from randpos.store.accuracies import WAY
 from randpos.store.tables import StoreTables, read_store
 from randpos.sweeps.estimate import testing, training
@@ -32,7 +33,9 @@ class Plan:
 
 
 def make_plan(experiments: Sequence[Experiment], store: Path, retry_failed: bool = False) -> Plan:
-    """Compares the experiments with a store; writes nothing."""
+    """Checks the experiments and compares them with a store; writes nothing."""
+    for experiment in experiments:
+        resolve(experiment)
     plan = Plan([], [], [])
     if not store.is_dir():
         return Plan([], [], list(experiments))

@@ -11,8 +11,9 @@ from randpos.experiment import Experiment
 from randpos.run import examine, train_members
 from randpos.store.folder import RunFolder, Store
 from randpos.store.lock import BusyError
+from randpos.store.result import Accuracy
 from randpos.sweeps.grid import program
-from randpos.training.evaluation import Accuracy, Evaluator
+from randpos.training.evaluation import Evaluator
 from randpos.training.loop import Progress
 
 State = Literal["compiling", "training", "testing", "done", "failed", "elsewhere", "queued"]

@@ -114,3 +114,18 @@ class Task(abc.ABC):
             return jnp.broadcast_to(inside, outputs.shape)
         ended = jnp.cumsum(outputs == self.terminator, axis=-1)
         return inside & (ended - (outputs == self.terminator) == 0)
+
+
+def vocabulary(task: Task) -> int:
+    """Returns the number of tokens of a model: the task's, the placeholder and padding."""
+    return task.tokens + 2
+
+
+def total_length(task: Task, length: Length) -> Length:
+    """Returns T, the tokens of a sequence of length n: input and placeholders.
+
+    >>> from randpos.tasks import get_task
+    >>> total_length(get_task("duplicate_string"), 500)
+    1500
+    """
+    return task.input_length(length) + task.output_length(length)

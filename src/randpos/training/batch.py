@@ -25,21 +25,6 @@ class Sequences(NamedTuple):
     """The first placeholder, and the number of them that the buffer has room for."""
 
 
-def vocabulary(task: Task) -> int:
-    """Returns the number of tokens of a model: the task's, the placeholder and padding."""
-    return task.tokens + 2
-
-
-def total_length(task: Task, length: Length) -> Length:
-    """Returns T, the tokens of a sequence of length n: input and placeholders.
-
-    >>> from randpos.tasks import get_task
-    >>> total_length(get_task("duplicate_string"), 500)
-    1500
-    """
-    return task.input_length(length) + task.output_length(length)
-
-
 def assemble(task: Task, batch: Batch, length: Length) -> Sequences:
     """Appends placeholders and padding to the inputs of a batch."""
     inputs, answers = task.input_length(length), task.output_length(length)

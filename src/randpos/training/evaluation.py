@@ -20,23 +20,13 @@ from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.nn.model import Encoder
 from randpos.numerics import compiler_options, random_stream
-from randpos.tasks.base import Length
-from randpos.training.batch import assemble, total_length
+from randpos.setup import resolve
+from randpos.store.result import Accuracy
+from randpos.tasks.base import Length, total_length
+from randpos.training.batch import assemble
 
 BUDGET = 2**25
 """Bytes that one piece's attention logits may take."""
-
-
-class Accuracy(NamedTuple):
-    """How well one length is solved."""
-
-    length: int
-    accuracy: float
-    """Share of the counted output tokens that are right."""
-    whole: float
-    """Share of the sequences whose counted tokens are all right."""
-    error: float | None = None
-    """Standard error of `accuracy`, from the spread over draws; None with a single draw."""
 
 
 class Counts(NamedTuple):
@@ -106,7 +96,7 @@ def piece_count(experiment: Experiment, size: int, parts: int = 1) -> int:
         size: The length that sequences are padded to.
         parts: Into how many parts the examples of a draw are cut.
     """
-    time = int(total_length(experiment.problem, size))
+    time = int(total_length(resolve(experiment).task, size))
     example = 4 * experiment.model.heads * time * time
     return -(-part_size(experiment, parts) // max(1, BUDGET // example))
 
@@ -201,8 +191,9 @@ def count(
         first: The first example of the part, counted within the draw.
         parts: How many parts there are.
     """
-    _, static = experiment.skeleton()
-    task, options = experiment.problem, experiment.evaluation
+    setup = resolve(experiment)
+    static = setup.skeleton[1]
+    task, options = setup.task, experiment.evaluation
     pieces, part = piece_count(experiment, size, parts), part_size(experiment, parts)
     # Rounded up to whole pieces; the surplus examples are not counted.
     examples = -(-part // pieces) * pieces
@@ -211,7 +202,7 @@ def count(
     to_batch, to_positions = jax.random.split(jax.random.fold_in(key, draw))
     batch = task.sample(to_batch, length, examples, size, first)
     sequences = assemble(task, batch, length)
-    where = experiment.scheme.draws(
+    where = setup.scheme.draws(
         to_positions, sequences.length, sequences.tokens.shape[1], experiment.model.layers
     )
     model: Encoder = eqx.combine(parameters, static)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from randpos.training.evaluation import Accuracy
+from randpos.store.result import Accuracy
 
 Range = tuple[pl.Expr, pl.Expr]
 """The first and the last length, both included."""

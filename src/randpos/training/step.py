@@ -20,9 +20,10 @@ from randpos.experiment import Experiment
 from randpos.nn.model import Encoder
 from randpos.numerics import compiler_options, random_stream
 from randpos.positions import Positions, cut_positions
-from randpos.tasks.base import Batch
-from randpos.training.batch import assemble, total_length
-from randpos.training.lengths import buckets
+from randpos.setup import resolve
+from randpos.tasks.base import Batch, total_length
+from randpos.training.batch import assemble
+from randpos.training.lengths import buckets, step_length
 from randpos.training.optimizer import make_optimizer, rate_factor, update_average
 
 BUCKETS = 5
@@ -79,21 +80,22 @@ def member(experiment: Experiment) -> Member:
 
 def make_engine(experiment: Experiment) -> Engine:
     """Builds the programs of an experiment; nothing is compiled before it is called."""
-    _, static = experiment.skeleton()
+    setup = resolve(experiment)
+    static = setup.skeleton[1]
     optimizer, options = make_optimizer(experiment), experiment.optimizer
     schedule = experiment.lengths
     sizes = buckets(schedule.maximum, 1 if schedule.name == "fixed" else BUCKETS)
     branches = [partial(gradients, experiment, static, size) for size in sizes]
 
     def start(one: Member) -> State:
-        model = experiment.build(random_stream("parameters", one.seed))
+        model = setup.build(random_stream("parameters", one.seed))
         parameters = eqx.filter(model, eqx.is_array)
         average = parameters if options.average else None
         return State(parameters, optimizer.init(parameters), average)
 
     def step(number: Int[Array, ""], state: State, one: Member):
         key = jax.random.fold_in(random_stream("training", one.seed), number)
-        length = experiment.lengths.length(number)
+        length = step_length(schedule, number)
         bucket = jnp.searchsorted(jnp.asarray(sizes), length)
         work = draw_work(experiment, key, length)
         grads, loss, accuracy = jax.lax.switch(bucket, branches, state.parameters, work, length)
@@ -137,11 +139,12 @@ def draw_work(experiment: Experiment, key: Key[Array, ""], length: Int[Array, ""
     Neither depends on the size of its buffer, so they are drawn once and cut to the size that a
     step is padded to: drawing them for each size would double the time of compilation.
     """
-    task, longest = experiment.problem, experiment.lengths.maximum
+    setup, longest = resolve(experiment), experiment.lengths.maximum
+    task = setup.task
     to_batch, to_positions, to_dropout = jax.random.split(key, 3)
     batch = task.sample(to_batch, length, experiment.batch, longest)
     tokens = total_length(task, length), int(total_length(task, longest))
-    positions = experiment.scheme.draws(to_positions, *tokens, experiment.model.layers)
+    positions = setup.scheme.draws(to_positions, *tokens, experiment.model.layers)
     return Work(batch, positions, to_dropout)
 
 
@@ -166,7 +169,7 @@ def gradients(
         work: The batch, the positions and the key of dropout.
         length: The length n of this step, at most `size`.
     """
-    task = experiment.problem
+    task = resolve(experiment).task
     batch = work.batch.cut(int(task.input_length(size)), int(task.output_length(size)))
     sequences = assemble(task, batch, length)
     where = cut_positions(work.positions, sequences.tokens.shape[1])

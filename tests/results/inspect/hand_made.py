@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from randpos import Architecture, Encoder, Schedule
+from randpos import Architecture, Encoder, Schedule, resolve
 from randpos.results.inspect.models import Trained
 from tests.experiments import tiny
 
@@ -16,7 +16,7 @@ TIME = 2 * LENGTH
 def blank(**changes) -> Trained:
     """A model whose parameters are all zero."""
     experiment = tiny(**changes)
-    shapes, static = experiment.skeleton()
+    shapes, static = resolve(experiment).skeleton
     zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     return Trained(experiment, eqx.combine(zeros, static))
 

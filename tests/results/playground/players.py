@@ -7,8 +7,8 @@ from typing import Any
 import equinox as eqx
 
 from randpos import Architecture, Encoder, Experiment, PositionOptions
-from randpos.positions import Reading
 from randpos.results.playground import Player
+from randpos.settings import Reading
 from randpos.tasks import TASKS
 from randpos.training.batch import vocabulary
 from tests.experiments import random_model, tiny

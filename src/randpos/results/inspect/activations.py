@@ -138,7 +138,7 @@ def compare_activations(
         layers.append(Layer(name, pca.project(x), pca.project(y), pca.explained, *shares))
     return Activations(
         trained.experiment.task,
-        trained.experiment.combination.name,
+        trained.experiment.encoding_name,
         lengths,
         (first.accuracy, second.accuracy),
         sequences,

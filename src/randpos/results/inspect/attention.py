@@ -38,7 +38,7 @@ def look_at_attention(trained: Trained, length: int, *, seed: int = 0) -> Attent
     kept, seen = observe(trained, length, 1, seed, over_heads)
     return Attention(
         trained.experiment.task,
-        trained.experiment.combination.name,
+        trained.experiment.encoding_name,
         length,
         trained.experiment.lengths.maximum,
         seen.first,

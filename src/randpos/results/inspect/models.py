@@ -16,6 +16,7 @@ from randpos.nn.model import Encoder, Trace
 from randpos.results.scores import best_runs, counted_runs, score_runs
 from randpos.results.selection import like_with_like, select
 from randpos.run import Run
+from randpos.setup import resolve
 from randpos.store.folder import RunFolder
 from randpos.store.tables import StoreTables
 from randpos.training.batch import assemble
@@ -99,7 +100,7 @@ def observe(
             f"length={length} must lie between 1 and M={experiment.test_length}, "
             "the test length that the run was made for."
         )
-    task = experiment.problem
+    task = resolve(experiment).task
     kept, right = _run(experiment, model, jax.random.key(seed), length, sequences, keep)
     first, answers = task.input_length(length), task.output_length(length)
     return kept, Observed(int(first), int(answers), float(right))
@@ -115,11 +116,12 @@ def _run(
     keep: Callable[[Trace], Kept],
 ) -> tuple[Kept, Float[Array, ""]]:
     """Returns what `keep` selects, and the accuracy, as one program."""
-    task, layers = experiment.problem, experiment.model.layers
+    setup, layers = resolve(experiment), experiment.model.layers
+    task = setup.task
     to_batch, to_positions = jax.random.split(key)
     batch = task.sample(to_batch, length, sequences, length)
     tokens, mask, time, (first, answers) = assemble(task, batch, length)
-    where = experiment.scheme.draws(to_positions, time, tokens.shape[1], layers)
+    where = setup.scheme.draws(to_positions, time, tokens.shape[1], layers)
     trace = model.trace(tokens, where, mask=mask)
     logits = jax.lax.dynamic_slice_in_dim(trace.logits, first, answers, axis=1)
     right = (jnp.argmax(logits, axis=-1) == batch.outputs) & batch.counted

@@ -10,15 +10,15 @@ import numpy as np
 
 from randpos.encodings.alibi import slopes
 from randpos.errors import UserError
-from randpos.experiment import Experiment, flat
+from randpos.experiment import Experiment, flat, split_name
 from randpos.export import describe, torch_arrays
 from randpos.nn.model import Encoder
-from randpos.positions import Randomized
 from randpos.results.tables.labels import encoding_label
 from randpos.run import Run
+from randpos.setup import resolve
 from randpos.store.folder import RunFolder, Store
 from randpos.tasks import TASKS
-from randpos.training.batch import total_length
+from randpos.tasks.base import total_length
 
 ENCODINGS = ("none", "sincos", "relative", "alibi", "rope", "learned")
 """The encodings that the forward pass of the page computes."""
@@ -68,23 +68,24 @@ def load_players(store: Store, names: Sequence[str] = ()) -> list[Player]:
 
 def check_supported(run: str, experiment: Experiment) -> None:
     """Raises `UserError` if the page cannot run a model of this experiment."""
-    combination, scheme = experiment.combination, experiment.scheme
+    prefix, encoding = split_name(experiment.encoding)
+    randomized, draw = bool(prefix), experiment.positions.draw
     name = f"run {run} cannot be in the playground: "
     if experiment.task not in TASKS:
         raise UserError(
             f"{name}the page has no answers for task={experiment.task!r}; leave it out."
         )
-    if combination.encoding.name not in ENCODINGS or combination.prefix == "unsorted":
+    if encoding not in ENCODINGS or prefix == "unsorted":
         raise UserError(
-            f"{name}encoding={combination.name!r} is none of {', '.join(ENCODINGS)} and their "
-            "randomized forms; leave it out."
+            f"{name}encoding={experiment.encoding_name!r} is none of {', '.join(ENCODINGS)} and "
+            "their randomized forms; leave it out."
         )
-    if isinstance(scheme, Randomized) and scheme.reading not in READINGS:
+    if randomized and experiment.reading not in READINGS:
         raise UserError(
-            f"{name}reading={scheme.reading!r} is none of {', '.join(READINGS)}; leave it out."
+            f"{name}reading={experiment.reading!r} is none of {', '.join(READINGS)}; leave it out."
         )
-    if isinstance(scheme, Randomized) and scheme.per != "per_batch":
-        raise UserError(f"{name}draw={scheme.per!r} is not per_batch; leave it out.")
+    if randomized and draw != "per_batch":
+        raise UserError(f"{name}draw={draw!r} is not per_batch; leave it out.")
     usual = flat(Experiment().to_dict())
     for field, value in flat(experiment.to_dict()).items():
         ignored = field in UNDERSTOOD or field.startswith(TRAINING)
@@ -95,24 +96,23 @@ def check_supported(run: str, experiment: Experiment) -> None:
 def facts(player: Player) -> dict[str, Any]:
     """Returns all that the page knows of a model but its weights."""
     experiment, about = player.experiment, describe(player.model)
-    scheme = experiment.scheme
-    randomized = isinstance(scheme, Randomized)
-    learned = experiment.combination.encoding.name == "learned"
+    setup, (prefix, encoding) = resolve(experiment), split_name(experiment.encoding)
+    maximum = experiment.positions.maximum if prefix else None
     return {
         "run": player.run,
         "task": experiment.task,
-        "name": experiment.combination.name,
-        "label": encoding_label(experiment.combination.name),
+        "name": experiment.encoding_name,
+        "label": encoding_label(experiment.encoding_name),
         "encoding": about["encoding"],
         "architecture": about["architecture"],
         "slopes": slopes(experiment.model.heads).tolist(),
-        "randomized": randomized,
-        "reading": scheme.reading if randomized else "positions",
-        "maximum": scheme.maximum if randomized else None,
+        "randomized": bool(prefix),
+        "reading": experiment.reading,
+        "maximum": maximum,
         # The longest sequence that the model has positions for.
-        "limit": scheme.maximum if randomized else about["positions"] if learned else None,
+        "limit": maximum or (about["positions"] if encoding == "learned" else None),
         "training_length": experiment.lengths.maximum,
-        "training_total": int(total_length(experiment.problem, experiment.lengths.maximum)),
+        "training_total": int(total_length(setup.task, experiment.lengths.maximum)),
         "seed": experiment.seed,
         "steps": experiment.steps,
         "batch": experiment.batch,

@@ -58,8 +58,8 @@ def make_playground(players: Sequence[Player], precision: Precision = "float16")
         check_supported(player.run, player.experiment)
     if not players:
         raise UserError("the playground needs at least one trained run; name one.")
-    order = encoding_order({player.experiment.combination.name for player in players})
-    players = sorted(players, key=lambda p: order.index(p.experiment.combination.name))
+    order = encoding_order({player.experiment.encoding_name for player in players})
+    players = sorted(players, key=lambda p: order.index(p.experiment.encoding_name))
     tasks = task_order(player.experiment.task for player in players)
     style = "\n".join(_template(name) for name in STYLES)
     # The report's own script makes every element, and all text in it.

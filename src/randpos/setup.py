@@ -1,0 +1,116 @@
+"""Resolves an experiment: from settings to the task, encoding, positions and model they name."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Key, PyTree
+
+from randpos.catalog import Combination, get_combination
+from randpos.encodings import Encoding
+from randpos.errors import UserError
+from randpos.experiment import Experiment
+from randpos.nn.model import Encoder
+from randpos.positions import Randomized, Scheme, check_maximum
+from randpos.settings import Shape
+from randpos.tasks import get_task
+from randpos.tasks.base import Task, total_length, vocabulary
+
+MAX_NUMBERS = 10**10
+"""Parameters of a model, numbers of a training batch and tokens of a test batch. More fits into no
+accelerator, and allocating it would take all memory long before it fails."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """What an experiment's settings stand for; made by `resolve`."""
+
+    experiment: Experiment
+    task: Task
+    combination: Combination
+    scheme: Scheme
+
+    @property
+    def longest_sequence(self) -> int:
+        """The number of tokens of the longest sequence that is ever evaluated."""
+        return int(total_length(self.task, self.experiment.test_length))
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes that the encoding is built for."""
+        return self.experiment.model.shape(self.scheme.largest or self.longest_sequence)
+
+    def build(self, key: Key[Array, ""]) -> Encoder:
+        """Builds the untrained model."""
+        to_encoding, to_model = jax.random.split(key)
+        encoding = self.combination.encoding(self.shape, key=to_encoding)
+        sizes = vocabulary(self.task), self.task.classes
+        return Encoder(*sizes, encoding, self.experiment.model, key=to_model)
+
+    @cached_property
+    def skeleton(self) -> tuple[PyTree, Encoder]:
+        """The shapes of the parameters, and the model without them."""
+        model = eqx.filter_eval_shape(self.build, jax.random.key(0))
+        return eqx.partition(model, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct))
+
+    @property
+    def parameter_count(self) -> int:
+        """The number of parameters of the model."""
+        return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(self.skeleton[0]))
+
+
+@lru_cache(maxsize=4096)
+def resolve(experiment: Experiment) -> Setup:
+    """Loads what an experiment names, and checks what its fields alone cannot tell.
+
+    Call it before any work is done. A task or an encoding of one's own is imported here.
+
+    Raises:
+        UserError: A name is unknown, a setting does not apply to the encoding, L is too small, or
+            the model or a batch is too large.
+    """
+    task, combination = get_task(experiment.task), get_combination(experiment.encoding)
+    options = experiment.positions
+    scheme = combination.scheme(
+        maximum=options.maximum, reading=experiment.reading, per=options.draw
+    )
+    setup = Setup(experiment, task, combination, scheme)
+    if isinstance(scheme, Randomized):
+        at = f"{experiment.task} at length {experiment.test_length}"
+        check_maximum(options.maximum, setup.longest_sequence, at)
+    _check_sizes(setup)
+    return setup
+
+
+def _check_sizes(setup: Setup) -> None:
+    """Raises `UserError` if no machine has enough memory; each size alone may be fine."""
+    experiment, model = setup.experiment, setup.experiment.model
+    block = 4 * model.dim**2 + 2 * model.dim * model.hidden
+    encoding = _encoding_size(setup.combination.encoding, setup.shape)
+    if (count := model.layers * block + encoding) > MAX_NUMBERS:
+        raise UserError(
+            f"layers={model.layers}, dim={model.dim} and hidden={model.hidden}, with "
+            f"{setup.shape.positions} positions, make a model of {count:,} parameters; at most "
+            f"{MAX_NUMBERS:,} can be trained."
+        )
+    trained = int(total_length(setup.task, experiment.lengths.maximum))
+    if experiment.batch * trained * model.dim > MAX_NUMBERS:
+        raise UserError(
+            f"batch={experiment.batch} is too large for {trained} tokens and dim={model.dim}: "
+            f"at most {MAX_NUMBERS:,} numbers can be trained on at a time."
+        )
+    if experiment.evaluation.batch * setup.longest_sequence > MAX_NUMBERS:
+        raise UserError(
+            f"evaluation.batch={experiment.evaluation.batch} is too large for "
+            f"{setup.longest_sequence} tokens: at most {MAX_NUMBERS:,} can be tested on at a time."
+        )
+
+
+@lru_cache(maxsize=256)
+def _encoding_size(encoding: type[Encoding], shape: Shape) -> int:
+    """Counts the parameters of an encoding without allocating them."""
+    built = eqx.filter_eval_shape(encoding, shape, key=jax.random.key(0))
+    leaves = [leaf for leaf in jax.tree.leaves(built) if isinstance(leaf, jax.ShapeDtypeStruct)]
+    return sum(math.prod(leaf.shape) for leaf in leaves)
