@@ -24,7 +24,7 @@ from randpos.encodings import ENCODINGS, get_encoding
 from randpos.nn.model import Encoder
 from randpos.positions import Ordinal, Positions, Randomized
 from randpos.settings import Architecture
-from randpos.training.step import piece_count
+from randpos.training.step import cache_pieces
 
 SIZES = Architecture()
 LENGTHS = (21, 41, 81, 501)
@@ -37,7 +37,7 @@ Program = tuple[Callable[..., Any], tuple[Any, ...]]
 
 def in_pieces(x: jax.Array) -> jax.Array:
     """Cuts a batch as training does."""
-    return x.reshape(piece_count(*x.shape[:2]), -1, *x.shape[1:])
+    return x.reshape(cache_pieces(*x.shape[:2]), -1, *x.shape[1:])
 
 
 def model_programs(name: str, time: int, batch: int, randomized: bool) -> tuple[Program, Program]:

@@ -27,7 +27,7 @@ from randpos.training.evaluation import (
     Counts,
     Evaluator,
     lengths_to_test,
-    piece_count,
+    memory_pieces,
     sizes,
     summarize,
 )
@@ -95,7 +95,9 @@ def test_few_sizes_serve_all_lengths(seen, longest):
 def test_the_longest_sequences_are_computed_in_pieces_within_the_budget():
     experiment = Experiment(task="duplicate_string")
     example = 4 * 8 * 1500**2
-    assert -(-500 // piece_count(experiment, 500)) * example <= evaluation.BUDGET + example
+    assert (
+        -(-500 // memory_pieces(experiment, 500)) * example <= evaluation.MAX_LOGIT_BYTES + example
+    )
 
 
 # Accuracies of models whose answers are known.
@@ -230,8 +232,8 @@ def test_draws_follow_the_stride_unless_they_are_given():
 def test_in_pieces_the_accuracy_is_the_same(stack, monkeypatch):
     # Pieces of 2 of 7 examples: the eighth must not count.
     _, parameters, whole = stack
-    monkeypatch.setattr(evaluation, "BUDGET", 2 * 4 * 2 * 13**2)
-    assert piece_count(STACK, 6) == 4
+    monkeypatch.setattr(evaluation, "MAX_LOGIT_BYTES", 2 * 4 * 2 * 13**2)
+    assert memory_pieces(STACK, 6) == 4
     assert list(Evaluator(STACK).test(parameters, [1, 2, 4, 6])) == whole
 
 

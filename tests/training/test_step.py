@@ -10,11 +10,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from randpos import TASKS, Architecture, Experiment, PositionOptions, Schedule, get_task, resolve
+from randpos import (
+    TASKS,
+    Architecture,
+    Experiment,
+    PositionOptions,
+    Positions,
+    Schedule,
+    get_task,
+    resolve,
+)
 from randpos.training import step as training
 from randpos.training.batch import assemble
 from randpos.training.lengths import buckets, step_length
-from randpos.training.step import STRIDE, Engine, Member, State, draw_work, gradients, make_engine
+from randpos.training.step import STRIDE, Engine, Member, State, draw_step, gradients, make_engine
 from tests.experiments import random_model, shared_engine, tiny
 from tests.oracles.training import Adam, clip, cross_entropy, gradient, loss
 from tests.small import doubles
@@ -65,7 +74,8 @@ def test_two_steps_are_loss_gradient_clipping_and_adam():
     start = engine.start(who)
     trained, losses, _ = run(engine, who, 0, 2, state=start)
 
-    _, static = resolve(experiment).skeleton
+    setup = resolve(experiment)
+    _, static = setup.skeleton
     model = doubles(eqx.combine(start.parameters, static))
     parameters = [np.array(x) for x in jax.tree.leaves(eqx.filter(model, eqx.is_array))]
     _, structure = jax.tree.flatten(eqx.filter(model, eqx.is_array))
@@ -74,11 +84,11 @@ def test_two_steps_are_loss_gradient_clipping_and_adam():
     slots = Adam([np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters])
     norms = []
     for number in range(2):
-        work = draw_work(experiment, step_key(3, number), at(2))
-        tokens = np.asarray(assemble(resolve(experiment).task, work.batch, at(2)).tokens)
-        assert isinstance(work.positions, training.Positions)
-        where = [(np.asarray(work.positions.key), np.asarray(work.positions.offsets))]
-        measure = partial(loss, model, tokens, np.asarray(work.batch.outputs), where)
+        (batch, positions), _ = draw_step(setup, step_key(3, number), at(2))
+        tokens = np.asarray(assemble(setup.task, batch, at(2)).tokens)
+        assert isinstance(positions, Positions)
+        where = [(np.asarray(positions.key), np.asarray(positions.offsets))]
+        measure = partial(loss, model, tokens, np.asarray(batch.outputs), where)
         assert losses[number] == pytest.approx(measure(), rel=1e-5)
         slopes = gradient(measure, parameters)
         norms.append(np.sqrt(sum((g**2).sum() for g in slopes)))
@@ -95,14 +105,14 @@ def test_loss_counts_what_follows_the_terminator_and_accuracy_does_not():
     model = random_model(experiment)
     # Zeros are what follows the terminator: a model that says zero is right where it cannot count.
     model = eqx.tree_at(lambda m: m.head.bias, model, jnp.asarray([2.0, 0.0, 0.0]))
-    parameters, static = eqx.partition(model, eqx.is_array)
-    length = at(4)
-    work = draw_work(experiment, jax.random.key(2), length)
-    _, found, accuracy = gradients(experiment, static, 4, parameters, work, length)
+    parameters, length = eqx.filter(model, eqx.is_array), at(4)
+    setup = resolve(experiment)
+    drawn, dropout = draw_step(setup, jax.random.key(2), length)
+    _, found, accuracy = gradients(setup, 4, parameters, drawn, dropout, length)
 
-    sequences = assemble(resolve(experiment).task, work.batch, length)
-    logits = np.asarray(model(sequences.tokens, work.positions))[:, -5:]
-    answers, counted = np.asarray(work.batch.outputs), np.asarray(work.batch.counted)
+    sequences = assemble(setup.task, drawn.batch, length)
+    logits = np.asarray(model(sequences.tokens, drawn.positions))[:, -5:]
+    answers, counted = np.asarray(drawn.batch.outputs), np.asarray(drawn.batch.counted)
     every = [cross_entropy(logits[i, j], int(answers[i, j])) for i, j in np.ndindex(answers.shape)]
     right = logits.argmax(-1) == answers
     assert float(found) == pytest.approx(np.mean(every), rel=1e-5)
@@ -131,16 +141,17 @@ CASES = {
 }
 
 
-def work_of(experiment: Experiment, length: int, size: int):
+def padded_step(experiment: Experiment, length: int, size: int):
     """Gradient, loss and accuracy of a step that is padded to a size."""
-    parameters, static = eqx.partition(random_model(experiment), eqx.is_array)
-    work = draw_work(experiment, jax.random.key(2), at(length))
-    return jax.jit(partial(gradients, experiment, static, size))(parameters, work, at(length))
+    parameters = eqx.filter(random_model(experiment), eqx.is_array)
+    drawn = draw_step(resolve(experiment), jax.random.key(2), at(length))
+    program = jax.jit(partial(gradients, resolve(experiment), size))
+    return program(parameters, *drawn, at(length))
 
 
 @pytest.mark.parametrize("experiment", CASES.values(), ids=CASES)
 def test_padding_changes_neither_loss_nor_gradient(experiment):
-    exact, padded = (work_of(experiment, 5, size) for size in (5, 8))
+    exact, padded = (padded_step(experiment, 5, size) for size in (5, 8))
     assert float(padded[1]) == pytest.approx(float(exact[1]), rel=1e-6)
     assert distance(padded[0], exact[0]) < 1e-6
     assert float(padded[2]) == float(exact[2])
@@ -148,17 +159,17 @@ def test_padding_changes_neither_loss_nor_gradient(experiment):
 
 def test_pieces_change_neither_loss_nor_gradient(monkeypatch):
     monkeypatch.setattr(training, "TOKENS", 10**9)
-    whole = work_of(CASES["relative"], 5, 5)
+    whole = padded_step(CASES["relative"], 5, 5)
     monkeypatch.setattr(training, "TOKENS", 40)
-    pieces = work_of(CASES["relative"], 5, 5)
-    assert training.piece_count(8, 11) == 4
+    pieces = padded_step(CASES["relative"], 5, 5)
+    assert training.cache_pieces(8, 11) == 4
     assert float(pieces[1]) == pytest.approx(float(whole[1]), rel=1e-6)
     assert distance(pieces[0], whole[0]) < 1e-6
     assert float(pieces[2]) == float(whole[2])
 
 
 def test_a_step_is_padded_to_the_smallest_size_that_fits(monkeypatch):
-    def sized(experiment, static, size, parameters, work, length):
+    def sized(setup, size, parameters, drawn, dropout, length):
         nothing = jax.tree.map(jnp.zeros_like, parameters)
         return nothing, jnp.asarray(size, jnp.float32), jnp.asarray(length, jnp.float32)
 
@@ -219,7 +230,7 @@ def test_a_larger_learning_rate_takes_proportionally_larger_first_steps():
 @pytest.mark.parametrize("time", [1, 3, 41, 399, 400, 401, 10**6])
 @pytest.mark.parametrize("batch", [1, 7, 128])
 def test_pieces_are_equal_and_fit_the_cache_if_they_can(batch, time):
-    pieces = training.piece_count(batch, time)
+    pieces = training.cache_pieces(batch, time)
     assert batch % pieces == 0
     assert batch // pieces == 1 or batch // pieces * time <= training.TOKENS
 

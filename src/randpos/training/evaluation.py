@@ -23,20 +23,20 @@ from randpos.numerics import compiler_options, random_stream
 from randpos.setup import resolve
 from randpos.store.result import Accuracy
 from randpos.tasks.base import Length, total_length
-from randpos.training.batch import assemble
+from randpos.training.batch import assemble, draw_batch, right_answers
 
-BUDGET = 2**25
+MAX_LOGIT_BYTES = 2**25
 """Bytes that one piece's attention logits may take."""
 
 
 class Counts(NamedTuple):
-    """What a test counted in one draw of positions."""
+    """Counts of a test with one draw of positions."""
 
-    right: int
+    right: int | Int[Array, ""]
     """Right tokens."""
-    counted: int
+    counted: int | Int[Array, ""]
     """Tokens that count."""
-    whole: int
+    whole: int | Int[Array, ""]
     """Sequences whose counted tokens are all right."""
 
 
@@ -88,7 +88,7 @@ def sizes(experiment: Experiment) -> list[int]:
     return [*steps, experiment.test_length]
 
 
-def piece_count(experiment: Experiment, size: int, parts: int = 1) -> int:
+def memory_pieces(experiment: Experiment, size: int, parts: int = 1) -> int:
     """Returns in how many pieces a part of a draw is computed: each piece's logits fit the budget.
 
     Args:
@@ -98,7 +98,7 @@ def piece_count(experiment: Experiment, size: int, parts: int = 1) -> int:
     """
     time = int(total_length(resolve(experiment).task, size))
     example = 4 * experiment.model.heads * time * time
-    return -(-part_size(experiment, parts) // max(1, BUDGET // example))
+    return -(-part_size(experiment, parts) // max(1, MAX_LOGIT_BYTES // example))
 
 
 def draw_size(experiment: Experiment) -> int:
@@ -192,23 +192,19 @@ def count(
         parts: How many parts there are.
     """
     setup = resolve(experiment)
-    static = setup.skeleton[1]
-    task, options = setup.task, experiment.evaluation
-    pieces, part = piece_count(experiment, size, parts), part_size(experiment, parts)
+    static, options = setup.skeleton[1], experiment.evaluation
+    pieces, part = memory_pieces(experiment, size, parts), part_size(experiment, parts)
     # Rounded up to whole pieces; the surplus examples are not counted.
     examples = -(-part // pieces) * pieces
 
     key = jax.random.fold_in(random_stream("tests", options.seed), length)
     to_batch, to_positions = jax.random.split(jax.random.fold_in(key, draw))
-    batch = task.sample(to_batch, length, examples, size, first)
-    sequences = assemble(task, batch, length)
-    where = setup.scheme.draws(
-        to_positions, sequences.length, sequences.tokens.shape[1], experiment.model.layers
-    )
+    batch, positions = draw_batch(setup, to_batch, to_positions, length, examples, size, first)
+    sequences = assemble(setup.task, batch, length)
     model: Encoder = eqx.combine(parameters, static)
     logits = model(
         sequences.tokens,
-        where,
+        positions,
         mask=sequences.mask,
         outputs=sequences.outputs,
         pieces=pieces,
@@ -218,6 +214,6 @@ def count(
     left = jnp.minimum(per_draw, options.batch - draw * per_draw) - first
     asked = jnp.arange(examples) < jnp.minimum(part, left)
     counted = batch.counted & asked[:, None]
-    right = (jnp.argmax(logits, axis=-1) == batch.outputs) & counted
+    right = right_answers(logits, batch) & asked[:, None]
     whole = jnp.all(right | ~counted, axis=-1) & asked
     return Counts(jnp.sum(right), jnp.sum(counted), jnp.sum(whole))

@@ -19,10 +19,8 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from randpos.experiment import Experiment
 from randpos.nn.model import Encoder
 from randpos.numerics import compiler_options, random_stream
-from randpos.positions import Positions, cut_positions
-from randpos.setup import resolve
-from randpos.tasks.base import Batch, total_length
-from randpos.training.batch import assemble
+from randpos.setup import Setup, resolve
+from randpos.training.batch import DrawnBatch, assemble, draw_batch, right_answers
 from randpos.training.lengths import buckets, step_length
 from randpos.training.optimizer import make_optimizer, rate_factor, update_average
 
@@ -81,11 +79,10 @@ def member(experiment: Experiment) -> Member:
 def make_engine(experiment: Experiment) -> Engine:
     """Builds the programs of an experiment; nothing is compiled before it is called."""
     setup = resolve(experiment)
-    static = setup.skeleton[1]
     optimizer, options = make_optimizer(experiment), experiment.optimizer
     schedule = experiment.lengths
     sizes = buckets(schedule.maximum, 1 if schedule.name == "fixed" else BUCKETS)
-    branches = [partial(gradients, experiment, static, size) for size in sizes]
+    branches = [partial(gradients, setup, size) for size in sizes]
 
     def start(one: Member) -> State:
         model = setup.build(random_stream("parameters", one.seed))
@@ -97,8 +94,9 @@ def make_engine(experiment: Experiment) -> Engine:
         key = jax.random.fold_in(random_stream("training", one.seed), number)
         length = step_length(schedule, number)
         bucket = jnp.searchsorted(jnp.asarray(sizes), length)
-        work = draw_work(experiment, key, length)
-        grads, loss, accuracy = jax.lax.switch(bucket, branches, state.parameters, work, length)
+        drawn = draw_step(setup, key, length)
+        operands = (state.parameters, *drawn, length)
+        grads, loss, accuracy = jax.lax.switch(bucket, branches, *operands)
         updates, slots = optimizer.update(grads, state.optimizer, state.parameters)
         rate = one.learning_rate * rate_factor(options, experiment.steps, number)
         updates = jax.tree.map(lambda u: -rate * u, updates)
@@ -125,35 +123,26 @@ def make_engine(experiment: Experiment) -> Engine:
     return Engine(*(jax.jit(f, compiler_options=compiler_options()) for f in programs))
 
 
-class Work(NamedTuple):
-    """What a step works on, in buffers for the longest training length."""
+def draw_step(
+    setup: Setup, key: Key[Array, ""], length: Int[Array, ""]
+) -> tuple[DrawnBatch, Key[Array, ""]]:
+    """Returns the batch of a step, in buffers for the longest length, and the key of dropout.
 
-    batch: Batch
-    positions: Positions | tuple[Positions, ...]
-    dropout: Key[Array, ""]
-
-
-def draw_work(experiment: Experiment, key: Key[Array, ""], length: Int[Array, ""]) -> Work:
-    """Samples the batch and the positions of a step.
-
-    Neither depends on the size of its buffer, so they are drawn once and cut to the size that a
-    step is padded to: drawing them for each size would double the time of compilation.
+    A batch does not depend on the size of its buffers, so it is drawn once and cut to the size that
+    a step is padded to: drawing it for each size would double the time of compilation.
     """
-    setup, longest = resolve(experiment), experiment.lengths.maximum
-    task = setup.task
+    experiment = setup.experiment
     to_batch, to_positions, to_dropout = jax.random.split(key, 3)
-    batch = task.sample(to_batch, length, experiment.batch, longest)
-    tokens = total_length(task, length), int(total_length(task, longest))
-    positions = setup.scheme.draws(to_positions, *tokens, experiment.model.layers)
-    return Work(batch, positions, to_dropout)
+    sizes = experiment.batch, experiment.lengths.maximum
+    return draw_batch(setup, to_batch, to_positions, length, *sizes), to_dropout
 
 
 def gradients(
-    experiment: Experiment,
-    static: Encoder,
+    setup: Setup,
     size: int,
     parameters: PyTree[Float[Array, "..."]],
-    work: Work,
+    drawn: DrawnBatch,
+    dropout: Key[Array, ""],
     length: Int[Array, ""],
 ) -> tuple[PyTree[Float[Array, "..."]], Float[Array, ""], Float[Array, ""]]:
     """Returns the gradient, loss and accuracy of one batch of the given length.
@@ -162,51 +151,50 @@ def gradients(
     depend on the tokens is computed once, and its gradient pulled back once.
 
     Args:
-        experiment: What is trained.
-        static: The parts of the model that are no parameters.
+        setup: What is trained.
         size: The static length that the batch is padded to.
         parameters: The parameters.
-        work: The batch, the positions and the key of dropout.
+        drawn: The batch and its positions.
+        dropout: Source of dropout.
         length: The length n of this step, at most `size`.
     """
-    task = resolve(experiment).task
-    batch = work.batch.cut(int(task.input_length(size)), int(task.output_length(size)))
+    task, static = setup.task, setup.skeleton[1]
+    batch, positions = drawn.cut(task, size)
     sequences = assemble(task, batch, length)
-    where = cut_positions(work.positions, sequences.tokens.shape[1])
     answers = task.output_length(length)
 
     def view(parameters):
         model = eqx.combine(parameters, static)
-        views = model.view(where, mask=sequences.mask, outputs=sequences.outputs)
+        views = model.view(positions, mask=sequences.mask, outputs=sequences.outputs)
         tables = tuple(v.table for v in views)
         return tables, tuple(v._replace(table=None) for v in views)
 
     tables, pull_back, views = jax.vjp(view, parameters, has_aux=True)
 
-    def loss_of(learned, tokens, outputs, counted, first):
+    def loss_of(learned, tokens, part, first):
         parameters, tables = learned
         model: Encoder = eqx.combine(parameters, static)
         logits = model.logits(
             tokens,
-            where,
+            positions,
             tuple(v._replace(table=t) for v, t in zip(views, tables, strict=True)),
             outputs=sequences.outputs,
-            key=work.dropout,
+            key=dropout,
             first=first,
         )
-        losses = optax.softmax_cross_entropy_with_integer_labels(logits, outputs)
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits, part.outputs)
         asked = jnp.arange(losses.shape[1]) < answers
-        right = jnp.sum((jnp.argmax(logits, axis=-1) == outputs) & counted)
-        return jnp.sum(losses * asked) / (experiment.batch * answers), right
+        right = jnp.sum(right_answers(logits, part))
+        return jnp.sum(losses * asked) / (len(batch.outputs) * answers), right
 
     def piece(total, data):
         out = jax.value_and_grad(loss_of, has_aux=True)((parameters, tables), *data)
         return jax.tree.map(jnp.add, total, out), None
 
-    pieces = piece_count(experiment.batch, sequences.tokens.shape[1])
+    pieces = cache_pieces(*sequences.tokens.shape)
     cut = lambda x: x.reshape(pieces, -1, *x.shape[1:])  # noqa: E731
-    data = (cut(sequences.tokens), cut(batch.outputs), cut(batch.counted))
-    first = jnp.arange(pieces) * (experiment.batch // pieces)
+    data = cut(sequences.tokens), jax.tree.map(cut, batch)
+    first = jnp.arange(pieces) * (len(batch.outputs) // pieces)
     zero = jax.tree.map(
         jnp.zeros_like, ((jnp.zeros(()), jnp.zeros((), jnp.int32)), (parameters, tables))
     )
@@ -216,9 +204,10 @@ def gradients(
 
 
 TOKENS = 400
+"""Tokens of a piece, whose activations fit into the second-level cache of a CPU."""
 
 
-def piece_count(batch: int, time: int) -> int:
+def cache_pieces(batch: int, time: int) -> int:
     """Returns into how many equal pieces a batch of sequences is best cut.
 
     On a CPU a piece of about 400 tokens keeps its activations in the second-level cache, which

@@ -19,7 +19,7 @@ from randpos.run import Run
 from randpos.setup import resolve
 from randpos.store.folder import RunFolder
 from randpos.store.tables import StoreTables
-from randpos.training.batch import assemble
+from randpos.training.batch import assemble, draw_batch, right_answers
 
 Kept = TypeVar("Kept")
 LONG = 150
@@ -116,13 +116,11 @@ def _run(
     keep: Callable[[Trace], Kept],
 ) -> tuple[Kept, Float[Array, ""]]:
     """Returns what `keep` selects, and the accuracy, as one program."""
-    setup, layers = resolve(experiment), experiment.model.layers
-    task = setup.task
+    setup = resolve(experiment)
     to_batch, to_positions = jax.random.split(key)
-    batch = task.sample(to_batch, length, sequences, length)
-    tokens, mask, time, (first, answers) = assemble(task, batch, length)
-    where = setup.scheme.draws(to_positions, time, tokens.shape[1], layers)
-    trace = model.trace(tokens, where, mask=mask)
+    batch, positions = draw_batch(setup, to_batch, to_positions, length, sequences, length)
+    tokens, mask, _, (first, answers) = assemble(setup.task, batch, length)
+    trace = model.trace(tokens, positions, mask=mask)
     logits = jax.lax.dynamic_slice_in_dim(trace.logits, first, answers, axis=1)
-    right = (jnp.argmax(logits, axis=-1) == batch.outputs) & batch.counted
-    return keep(trace), jnp.sum(right) / jnp.sum(batch.counted)
+    right = jnp.sum(right_answers(logits, batch))
+    return keep(trace), right / jnp.sum(batch.counted)
