@@ -7,9 +7,9 @@ The paper compares 13 rows. They are a product of position schemes and encodings
 from dataclasses import dataclass
 from functools import lru_cache
 
-from randpos.encodings import ENCODINGS, Encoding
+from randpos.encodings import ENCODINGS, Encoding, get_encoding
 from randpos.errors import UserError, unknown
-from randpos.experiment import ALIASES, Prefix
+from randpos.experiment import ALIASES, Prefix, split_name
 from randpos.positions import Ordinal, Randomized, Scheme
 from randpos.settings import Draw, Reading
 
@@ -37,11 +37,14 @@ class Combination:
 
     prefix: Prefix
     encoding: type[Encoding]
+    path: str = ""
+    """The `module:Class` of an encoding that is not in `ENCODINGS`."""
 
     @property
     def name(self) -> str:
         """The stable public name, such as `randomized-relative`."""
-        return f"{self.prefix}-{self.encoding.name}" if self.prefix else self.encoding.name
+        encoding = self.path or self.encoding.name
+        return f"{self.prefix}-{encoding}" if self.prefix else encoding
 
     @property
     def paper_row(self) -> str | None:
@@ -123,11 +126,16 @@ def _combinations(encodings: tuple[type[Encoding], ...]) -> dict[str, Combinatio
 def get_combination(name: str) -> Combination:
     """Returns the combination called `name`; `label` is randomized learned.
 
+    An encoding in a file of your own is a `module:Class`: `randomized-my_module:RootBias`.
+
     >>> get_combination("randomized-rope").paper_row
     'Randomized RoPE'
     >>> get_combination("label").name
     'randomized-learned'
     """
+    prefix, encoding = split_name(name)
+    if ":" in encoding:
+        return Combination(prefix, get_encoding(encoding), encoding)
     known = combinations()
     name = ALIASES.get(name, name)
     if name.endswith("-none"):

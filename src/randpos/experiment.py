@@ -50,7 +50,8 @@ class Experiment:
     task: str = "reverse_string"
     """A task's name (see `randpos tasks`), or `module:Class` for one of your own."""
     encoding: str = "randomized-relative"
-    """An encoding with its position scheme (see `randpos encodings`)."""
+    """An encoding with its position scheme (see `randpos encodings`); one of your own is
+    `module:Class` or `randomized-module:Class`."""
     steps: int = 2_000_000
     """Training steps."""
     batch: int = 128

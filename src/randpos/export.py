@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Array
 from safetensors.numpy import save
 
-from randpos.encodings import Encoding, Geometric
+from randpos.encodings import ENCODINGS, Encoding, Geometric
+from randpos.errors import UserError
 from randpos.nn.layers import LayerNorm, Linear
 from randpos.nn.model import Block, Encoder
 from randpos.store.files import write_atomic
@@ -30,6 +31,12 @@ def export_torch(model: Encoder, path: str | PathLike[str]) -> None:
         model: The encoder, with the parameters of one run.
         path: The file to write, by custom with the ending `.safetensors`.
     """
+    encoding = model.encoding
+    if not (encoding.pytorch and ENCODINGS.get(encoding.name) is type(encoding)):
+        raise UserError(
+            f"encoding={encoding.name!r} does not exist in PyTorch; see `randpos encodings` for "
+            "those that can be exported."
+        )
     about = {HEADER: json.dumps(describe(model))}
     write_atomic(Path(path), save(torch_arrays(model), metadata=about))
 

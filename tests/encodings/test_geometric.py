@@ -21,8 +21,8 @@ def weights(z: np.ndarray, positions: Positions, *, normalise: bool, mask=None) 
     q[..., :time] = z * width**0.5
     k = np.eye(time, width)[None, None]
     allowed = jnp.ones((1, 1, 1, time), bool) if mask is None else mask
-    shared = encoding.share(positions, allowed)
-    view = View(shared, encoding.table(shared, 0), allowed)
+    shared = encoding.precompute(positions, allowed)
+    view = View(shared, encoding.precompute_layer(shared, 0), allowed)
     q, k = jnp.asarray(q, jnp.float32), jnp.asarray(k, jnp.float32)
     found = encoding.weights(x, q, k, view, 0)
     return np.asarray(found)[0, 0]

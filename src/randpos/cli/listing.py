@@ -93,5 +93,6 @@ def encoding_row(name: str) -> dict[str, Any]:
         "name": name,
         "description": combination.description,
         "paper_row": combination.paper_row,
+        "pytorch": combination.encoding.pytorch,
         "parameters": resolve(Experiment(task="reverse_string", encoding=name)).parameter_count,
     }

@@ -10,7 +10,8 @@ from randpos.encodings.relative import Relative
 from randpos.encodings.rope import RoPE, apply_rope
 from randpos.encodings.sincos import SinCos
 from randpos.encodings.t5 import T5
-from randpos.errors import unknown
+from randpos.errors import UserError, unknown
+from randpos.own import load_class
 from randpos.settings import Shape
 
 ENCODINGS: dict[str, type[Encoding]] = {
@@ -30,8 +31,19 @@ ENCODINGS: dict[str, type[Encoding]] = {
 }
 
 
+def load(path: str) -> type[Encoding]:
+    """Returns the encoding that `path`, a `module:Class`, names."""
+    encoding = load_class(path, Encoding, ("name", "description"))
+    if encoding.readings[:1] != ("positions",):
+        # Settings know the default reading without importing the class.
+        raise UserError(f"Encoding {path!r}: its readings must begin with 'positions'.")
+    return encoding
+
+
 def get_encoding(name: str) -> type[Encoding]:
-    """Returns the class of the encoding called `name`."""
+    """Returns the class of an encoding by name, or by a `module:Class` in a file of your own."""
+    if ":" in name:
+        return load(name)
     if name not in ENCODINGS:
         raise unknown("encoding", name, ENCODINGS)
     return ENCODINGS[name]

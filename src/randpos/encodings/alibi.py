@@ -38,13 +38,17 @@ class ALiBi(Encoding):
     name = "alibi"
     description = "A penalty on the logits proportional to the distance."
     reference = "Press et al., 2022"
+    label = "ALiBi"
+    color = "#009e73"
+    marker = "^"
+    pytorch = True
     readings = ("distances", "positions")
 
-    def share(self, positions: Positions, mask: Mask) -> Float[Array, "1 head query key"]:
+    def precompute(self, positions: Positions, mask: Mask) -> Float[Array, "1 head query key"]:
         """Computes the penalties, which all layers share."""
         slope = jnp.asarray(slopes(self.shape.heads), jnp.float32)
         return -slope[None, :, None, None] * asymmetric_distance(positions.offsets)
 
     def bias(self, q: Queries, view: View, layer: int) -> Logits:
         """Returns the penalties."""
-        return view.shared
+        return view.precomputed

@@ -1,12 +1,17 @@
-"""The interface of an encoding: the four places where positions can enter a Transformer.
+"""The interface of an encoding: the places where positions can enter a Transformer.
 
-    embed   ->  added to the token embeddings              (sin/cos, learned)
-    rotate  ->  applied to queries and keys of each layer  (RoPE)
-    bias    ->  added to the attention logits              (ALiBi, relative, T5, KERPLE, FIRE)
-    weights ->  attention without a softmax                (geometric)
+    embed             changes the token embeddings                    (sin/cos, learned)
+    transform         changes queries and keys of a layer             (RoPE, relative)
+    bias              is added to the scaled logits of a layer        (ALiBi, relative, T5, …)
+    weights, attend   replace the softmax attention of a layer        (geometric)
 
-An encoding overrides the one that it needs. It sees `Positions` and never learns whether they were
-randomized, so every encoding works with every position scheme.
+Two more hooks prepare what these need, once per batch:
+
+    precompute        from positions alone, shared by all layers
+    precompute_layer  from the above and the parameters of a layer, but no tokens
+
+An encoding overrides those that it needs; each does nothing by default. It sees `Positions` and
+never learns whether they were randomized, so every encoding works with every position scheme.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -28,10 +33,10 @@ Mask = Bool[Array, "#batch #head #query key"]
 class View(NamedTuple):
     """What a layer sees of the positions."""
 
-    shared: Any
-    """What `Encoding.share` made of the positions."""
-    table: Any
-    """What `Encoding.table` made of that and the layer's parameters."""
+    precomputed: Any
+    """The result of `Encoding.precompute`."""
+    per_layer: Any
+    """The result of `Encoding.precompute_layer`."""
     mask: Mask
     """Which keys each query may attend to."""
 
@@ -43,8 +48,17 @@ class Encoding(eqx.Module):
     """
 
     name: ClassVar[str]
+    """The name on the command line, without the prefix of a position scheme."""
     description: ClassVar[str]
+    """One sentence for listings."""
     reference: ClassVar[str] = ""
+    label: ClassVar[str] = ""
+    """The name in tables and figures; by default `name`."""
+    color: ClassVar[str] = "#000000"
+    marker: ClassVar[str] = "*"
+    """A marker of Matplotlib."""
+    pytorch: ClassVar[bool] = False
+    """Whether `randpos.torch` has the same encoding, so that models can be exported."""
     additive: ClassVar[bool] = False
     """Whether `embed` adds to the embeddings; dropout then follows it."""
     readings: ClassVar[tuple[Reading, ...]] = ("positions",)
@@ -64,23 +78,23 @@ class Encoding(eqx.Module):
         """Adds positions to the token embeddings."""
         return x
 
-    def share(self, positions: Positions, mask: Mask) -> Any:
-        """Computes what layers need of the positions alone: no parameters enter."""
+    def precompute(self, positions: Positions, mask: Mask) -> Any:
+        """Computes what all layers need of the positions; no parameters enter."""
         return None
 
-    def table(self, shared: Any, layer: int) -> Any:
-        """Computes what a layer needs of positions and parameters, but not of the tokens.
+    def precompute_layer(self, precomputed: Any, layer: int) -> Any:
+        """Computes what a layer needs of positions and parameters; no tokens enter.
 
-        It is formed once per batch, however many pieces the batch is computed in.
+        It is computed once per batch, however many pieces the batch is computed in.
         """
         return None
 
-    def rotate(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
-        """Lets positions enter the queries and keys of a layer."""
+    def transform(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
+        """Returns the queries and keys whose products are the logits of a layer."""
         return q, k
 
     def bias(self, q: Queries, view: View, layer: int) -> Logits | None:
-        """Returns what is added to the scaled logits of a layer."""
+        """Returns what is added to the scaled logits of a layer; `q` is not transformed."""
         return None
 
     def attend(
@@ -92,9 +106,12 @@ class Encoding(eqx.Module):
         view: View,
         layer: int,
     ) -> Queries:
-        """Attends from every query to the keys that it may see."""
+        """Returns the attention of a layer; `x` are the activations of the queries.
+
+        Override it together with `weights`, and so that it equals `weights(...) @ v`.
+        """
         bias = self.bias(q, view, layer)
-        q, k = self.rotate(q, k, view, layer)
+        q, k = self.transform(q, k, view, layer)
         return softmax_attention(q, k, v, bias, view.mask)
 
     def weights(
@@ -105,10 +122,18 @@ class Encoding(eqx.Module):
         view: View,
         layer: int,
     ) -> Float[Array, "batch head query key"]:
-        """Returns the weights with which `attend` averages the values, for analysis."""
+        """Returns the weights with which `attend` averages the values."""
         bias = self.bias(q, view, layer)
-        q, k = self.rotate(q, k, view, layer)
+        q, k = self.transform(q, k, view, layer)
         return softmax_weights(q, k, bias, view.mask)
+
+    @classmethod
+    def operations(cls, shape: Shape, tokens: int) -> float:
+        """Returns the operations per query and layer beyond those of plain attention.
+
+        Counts multiplications and additions of matrix products, at `tokens` keys; for estimates.
+        """
+        return 0.0
 
 
 class NoEncoding(Encoding):
@@ -116,6 +141,10 @@ class NoEncoding(Encoding):
 
     name = "none"
     description = "No positions; the model cannot tell the order of its tokens."
+    label = "None"
+    color = "#7f7f7f"
+    marker = "."
+    pytorch = True
     layerwise = False
 
 

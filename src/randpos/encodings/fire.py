@@ -25,6 +25,10 @@ class FIRE(Encoding):
     name = "fire"
     description = "An MLP of the log-distance relative to the query's range of distances."
     reference = "Li et al., 2024"
+    label = "FIRE"
+    color = "#a6611a"
+    marker = "h"
+    pytorch = True
     readings = ("positions", "distances")
 
     rate: Float[Array, " layer"]
@@ -46,7 +50,7 @@ class FIRE(Encoding):
         self.outer = truncated_normal(to_outer, (layers, WIDTH, heads), WIDTH**-0.5)
         self.outer_bias = jnp.zeros((layers, heads))
 
-    def share(
+    def precompute(
         self, positions: Positions, mask: Mask
     ) -> tuple[Int[Array, "query key"], Int[Array, "#batch query 1"]]:
         """Returns the offsets and each query's range of distances."""
@@ -54,13 +58,13 @@ class FIRE(Encoding):
         distances = jnp.where(seen, jnp.abs(positions.offsets), 0)
         return positions.offsets, jnp.max(distances, axis=-1, keepdims=True)
 
-    def table(
+    def precompute_layer(
         self,
-        shared: tuple[Int[Array, "query key"], Int[Array, "#batch query 1"]],
+        precomputed: tuple[Int[Array, "query key"], Int[Array, "#batch query 1"]],
         layer: int,
     ) -> Float[Array, "#batch head query key"]:
         """Applies the layer's MLP to the normalised distances."""
-        offsets, span = shared
+        offsets, span = precomputed
         rate = RATE * jnp.abs(self.rate[layer])
         threshold = THRESHOLD * jnp.abs(self.threshold[layer])
         scale = jnp.log1p(rate * jnp.maximum(threshold, span)) + 1e-6
@@ -70,4 +74,4 @@ class FIRE(Encoding):
 
     def bias(self, q: Queries, view: View, layer: int) -> Logits:
         """Returns what the MLP says."""
-        return view.table
+        return view.per_layer

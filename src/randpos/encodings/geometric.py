@@ -95,6 +95,10 @@ class Geometric(Encoding):
     name = "geometric"
     description = "Attention to the nearest matching key, with a sense of direction."
     reference = "Csordás et al., 2022"
+    label = "Geometric"
+    color = "#56b4e9"
+    marker = "P"
+    pytorch = True
     readings = ("positions", "distances")
 
     query_bias: Float[Array, "layer head head_dim"]
@@ -117,7 +121,7 @@ class Geometric(Encoding):
         self.threshold = jnp.zeros(layers)
         self.normalise = normalise
 
-    def share(self, positions: Positions, mask: Mask) -> Scan:
+    def precompute(self, positions: Positions, mask: Mask) -> Scan:
         """Sorts every query's keys by distance, once for all layers."""
         order = scan_order(positions.offsets)
         rank = jnp.argsort(order, axis=-1)
@@ -134,7 +138,7 @@ class Geometric(Encoding):
         layer: int,
     ) -> Float[Array, "batch head query key"]:
         """Returns the probability that each key is the first to match."""
-        scan: Scan = view.shared
+        scan: Scan = view.precomputed
         z = self.match(x, q, k, scan, layer)
         allowed = view.mask & (scan.offsets != 0)
         common = jnp.log1p(jnp.exp(-jnp.abs(z)))
@@ -166,3 +170,8 @@ class Geometric(Encoding):
     ) -> Queries:
         """Averages the values by the weights."""
         return self.weights(x, q, k, view, layer) @ v
+
+    @classmethod
+    def operations(cls, shape: Shape, tokens: int) -> float:
+        """Returns those of the sums over keys tested before: as many as of the logits."""
+        return 2 * tokens * shape.dim

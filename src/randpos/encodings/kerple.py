@@ -20,6 +20,10 @@ class KERPLE(Encoding):
     name = "kerple"
     description = "A penalty on the logits logarithmic in the distance, with learned scales."
     reference = "Chi et al., 2022"
+    label = "KERPLE"
+    color = "#5e7d3a"
+    marker = "p"
+    pytorch = True
     readings = ("positions", "distances")
 
     strength: Float[Array, "layer head"]
@@ -31,18 +35,18 @@ class KERPLE(Encoding):
         self.strength = start
         self.rate = start
 
-    def share(self, positions: Positions, mask: Mask) -> Float[Array, "query key"]:
+    def precompute(self, positions: Positions, mask: Mask) -> Float[Array, "query key"]:
         """Computes the distances."""
         return asymmetric_distance(positions.offsets)
 
-    def table(
-        self, shared: Float[Array, "query key"], layer: int
+    def precompute_layer(
+        self, precomputed: Float[Array, "query key"], layer: int
     ) -> Float[Array, "1 head query key"]:
         """Computes the penalties of a layer."""
         strength = jax.nn.softplus(self.strength[layer])[None, :, None, None]
         rate = jax.nn.softplus(self.rate[layer])[None, :, None, None]
-        return -strength * jnp.log1p(rate * shared)
+        return -strength * jnp.log1p(rate * precomputed)
 
     def bias(self, q: Queries, view: View, layer: int) -> Logits:
         """Returns the penalties."""
-        return view.table
+        return view.per_layer

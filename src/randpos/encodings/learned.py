@@ -1,6 +1,7 @@
 """Learned encoding (Gehring et al., 2017); with randomized positions, the label encoding."""
 
 import jax
+import jax.core
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
@@ -22,6 +23,10 @@ class Learned(Encoding):
     name = "learned"
     description = "A learned vector per position, added to the embeddings."
     reference = "Gehring et al., 2017"
+    label = "Learned"
+    color = "#cc79a7"
+    marker = "v"
+    pytorch = True
     additive = True
     layerwise = False
 

@@ -38,6 +38,10 @@ class Relative(Encoding):
     name = "relative"
     description = "Attention to the sinusoid of the signed offset between tokens."
     reference = "Dai et al., 2019"
+    label = "Relative"
+    color = "#0a7fc4"
+    marker = "s"
+    pytorch = True
     readings = ("positions", "distances", "released")
 
     projection: Float[Array, "layer dim dim"]
@@ -57,7 +61,7 @@ class Relative(Encoding):
         self.content_bias = 0.02 * jax.random.normal(to_u, per_head)
         self.position_bias = 0.02 * jax.random.normal(to_v, per_head)
 
-    def share(self, positions: Positions, mask: Mask) -> Waves | Float[Array, "query key dim"]:
+    def precompute(self, positions: Positions, mask: Mask) -> Waves | Float[Array, "query key dim"]:
         """Computes the sinusoids of all positions, or R(δ) for every pair of tokens."""
         if not positions.differences:
             return sinusoid(positions.offsets, self.shape.dim, positions.largest)
@@ -66,33 +70,33 @@ class Relative(Encoding):
         keys = jnp.concatenate([cos, sin], axis=-1).T
         return Waves(*sin_cos(positions.query, self.shape.dim // 2, largest), keys)
 
-    def table(
-        self, shared: Waves | Float[Array, "query key dim"], layer: int
+    def precompute_layer(
+        self, precomputed: Waves | Float[Array, "query key dim"], layer: int
     ) -> Float[Array, "head query head_dim key"] | None:
         """Computes W_r R(δ) where it is needed.
 
         Keys come last in memory: the product with the queries of all examples then is one matrix
         product per head and place, three times as fast as with channels last.
         """
-        if isinstance(shared, Waves):
+        if isinstance(precomputed, Waves):
             return None
-        return jnp.einsum("qkc,hdc->hqdk", shared, self.per_head(layer))
+        return jnp.einsum("qkc,hdc->hqdk", precomputed, self.per_head(layer))
 
     def per_head(self, layer: int) -> Float[Array, "head head_dim dim"]:
         """Returns the transpose of W_r, split into heads."""
         shape = self.shape
         return self.projection[layer].T.reshape(shape.heads, shape.head_dim, shape.dim)
 
-    def rotate(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
+    def transform(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
         """Adds u to the queries."""
         return q + self.content_bias[layer][:, None, :], k
 
     def bias(self, q: Queries, view: View, layer: int) -> Logits:
         """Returns (q + v)·(W_r R(δ)) / √d."""
         q = (q + self.position_bias[layer][:, None, :]) * q.shape[-1] ** -0.5
-        if view.table is not None:
-            return _look_up(q, view.table)
-        return _swap(_turn_and_meet(_swap(q), self.per_head(layer), view.shared))
+        if view.per_layer is not None:
+            return _look_up(q, view.per_layer)
+        return _swap(_turn_and_meet(_swap(q), self.per_head(layer), view.precomputed))
 
     def attend(
         self,
@@ -105,8 +109,13 @@ class Relative(Encoding):
     ) -> Queries:
         """Attends with heads as the first axis, in which order the bias is formed."""
         bias = _swap(self.bias(q, view, layer))
-        q, k = self.rotate(q, k, view, layer)
+        q, k = self.transform(q, k, view, layer)
         return _swap(softmax_attention(_swap(q), _swap(k), _swap(v), bias, _swap(view.mask)))
+
+    @classmethod
+    def operations(cls, shape: Shape, tokens: int) -> float:
+        """Returns those of W_r and of the product with the sinusoids."""
+        return 2 * shape.dim**2 + 2 * tokens * shape.dim * shape.heads
 
 
 # Both products have a backward rule by hand: it differs from autodiff's in the order of axes only,

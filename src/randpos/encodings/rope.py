@@ -40,6 +40,10 @@ class RoPE(Encoding):
     name = "rope"
     description = "Queries and keys rotated by angles proportional to the position."
     reference = "Su et al., 2021"
+    label = "RoPE"
+    color = "#d55e00"
+    marker = "D"
+    pytorch = True
 
     def __init__(self, shape: Shape, *, key: Key[Array, ""]) -> None:
         if shape.head_dim % 2:
@@ -49,13 +53,13 @@ class RoPE(Encoding):
             )
         super().__init__(shape, key=key)
 
-    def share(self, positions: Positions, mask: Mask) -> Angles:
+    def precompute(self, positions: Positions, mask: Mask) -> Angles:
         """Computes the angles once for all layers."""
         pairs, largest = self.shape.head_dim // 2, positions.largest
         return Angles(
             sin_cos(positions.query, pairs, largest), sin_cos(positions.key, pairs, largest)
         )
 
-    def rotate(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
+    def transform(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
         """Rotates both sides."""
-        return _rotate(q, *view.shared.query), _rotate(k, *view.shared.key)
+        return _rotate(q, *view.precomputed.query), _rotate(k, *view.precomputed.key)

@@ -15,6 +15,10 @@ class SinCos(Encoding):
     name = "sincos"
     description = "Sines and cosines of the position, added to the embeddings."
     reference = "Vaswani et al., 2017"
+    label = "sin/cos"
+    color = "#e69f00"
+    marker = "o"
+    pytorch = True
     additive = True
     layerwise = False
 

@@ -42,6 +42,10 @@ class T5(Encoding):
     name = "t5"
     description = "A learned bias per bucket of distances, shared by the layers."
     reference = "Raffel et al., 2020"
+    label = "T5"
+    color = "#8c6bb1"
+    marker = "X"
+    pytorch = True
     readings = ("positions", "distances")
 
     biases: Float[Array, "bucket head"]
@@ -50,16 +54,16 @@ class T5(Encoding):
         super().__init__(shape, key=key)
         self.biases = 0.02 * jax.random.normal(key, (BUCKETS, shape.heads))
 
-    def share(self, positions: Positions, mask: Mask) -> Int[Array, "query key"]:
+    def precompute(self, positions: Positions, mask: Mask) -> Int[Array, "query key"]:
         """Finds the bucket of every offset."""
         return bucket(positions.offsets)
 
-    def table(
-        self, shared: Int[Array, "query key"], layer: int
+    def precompute_layer(
+        self, precomputed: Int[Array, "query key"], layer: int
     ) -> Float[Array, "1 head query key"]:
         """Looks the biases up."""
-        return per_head(self.biases[shared])
+        return per_head(self.biases[precomputed])
 
     def bias(self, q: Queries, view: View, layer: int) -> Logits:
         """Returns the looked-up biases."""
-        return view.table
+        return view.per_layer

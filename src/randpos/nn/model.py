@@ -211,11 +211,12 @@ class Encoder(eqx.Module):
         views: list[View] = []
         for layer, where in enumerate(per_layer):
             if layer and where is per_layer[layer - 1]:
-                shared, allowed = views[-1].shared, views[-1].mask
+                precomputed, allowed = views[-1].precomputed, views[-1].mask
             else:
                 allowed = self._allowed(where, mask, first[layer])
-                shared = self.encoding.share(where, allowed)
-            views.append(View(shared, self.encoding.table(shared, layer), allowed))
+                precomputed = self.encoding.precompute(where, allowed)
+            per_layer_values = self.encoding.precompute_layer(precomputed, layer)
+            views.append(View(precomputed, per_layer_values, allowed))
         return tuple(views)
 
     def logits(

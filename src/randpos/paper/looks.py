@@ -4,30 +4,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from randpos.catalog import PAPER_ROWS, combinations
+from randpos.encodings import ENCODINGS, Encoding
+from randpos.experiment import split_name
 from randpos.tasks import TASKS
 
-
-class Style(NamedTuple):
-    """How an encoding is drawn, whatever its positions."""
-
-    label: str
-    color: str
-    marker: str
-
-
-STYLES = {
-    "none": Style("None", "#7f7f7f", "."),
-    "sincos": Style("sin/cos", "#e69f00", "o"),
-    "relative": Style("Relative", "#0a7fc4", "s"),
-    "alibi": Style("ALiBi", "#009e73", "^"),
-    "rope": Style("RoPE", "#d55e00", "D"),
-    "learned": Style("Learned", "#cc79a7", "v"),
-    "geometric": Style("Geometric", "#56b4e9", "P"),
-    "t5": Style("T5", "#8c6bb1", "X"),
-    "kerple": Style("KERPLE", "#5e7d3a", "p"),
-    "fire": Style("FIRE", "#a6611a", "h"),
-}
-"""The paper's encodings have the colours of Okabe and Ito, safe for all colour vision."""
 LINES = {"": "--", "randomized": "-", "unsorted": ":"}
 """Plain encodings are dashed, randomized ones solid, unsorted ones dotted."""
 LABELS = {"": "{}", "randomized": "Randomized {}", "unsorted": "Randomized {} w/o sorting"}
@@ -44,31 +24,17 @@ class Look(NamedTuple):
     """Randomized encodings have filled markers, plain ones hollow ones."""
 
 
-def style_of(encoding: str) -> Style:
-    """Returns the style of an encoding by its name, without a prefix."""
-    return STYLES.get(encoding, Style(encoding, "#000000", "*"))
-
-
-def split(name: str) -> tuple[str, str]:
-    """Splits a combination into the prefix of its position scheme and the encoding.
-
-    >>> split("randomized-rope"), split("rope")
-    (('randomized', 'rope'), ('', 'rope'))
-    """
-    prefix, dash, encoding = name.partition("-")
-    return (prefix, encoding) if dash and prefix in LINES else ("", name)
-
-
 def look(name: str) -> Look:
     """Returns how the combination called `name` is drawn.
 
     >>> look("randomized-rope")
     Look(label='Randomized RoPE', color='#d55e00', marker='D', line='-', filled=True)
     """
-    prefix, encoding = split(name)
-    style = style_of(encoding)
+    prefix, encoding = split_name(name)
+    # An encoding of one's own has the default look: code that a store names is not loaded.
+    style = ENCODINGS.get(encoding, Encoding)
     marker = "x" if prefix == "unsorted" else style.marker
-    label = LABELS[prefix].format(style.label)
+    label = LABELS[prefix].format(style.label or encoding)
     return Look(label, style.color, marker, LINES[prefix], prefix == "randomized")
 
 
@@ -93,9 +59,9 @@ def stacks(names: Iterable[str]) -> list[list[str]]:
     >>> stacks(["rope", "none", "randomized-rope"])
     [['none'], ['rope', 'randomized-rope']]
     """
-    groups: dict[str, list[str]] = {name: [] for name in STYLES}
+    groups: dict[str, list[str]] = {name: [] for name in ENCODINGS}
     for name in encoding_order(names):
-        groups.setdefault(split(name)[1], []).append(name)
+        groups.setdefault(split_name(name)[1], []).append(name)
     return [group for group in groups.values() if group]
 
 

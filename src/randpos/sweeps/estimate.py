@@ -24,7 +24,7 @@ def forward(experiment: Experiment, length: int) -> float:
 
     With T tokens, |y| answers, width d and feed-forward width h, a block takes 8 d² + 4 d h per
     token and 4 T d per query. The last block has |y| queries only, and its keys and values take
-    4 d² per token. Relative adds 2 d² + 2 T d·heads per query, geometric as much as the logits.
+    4 d² per token. `Encoding.operations` adds those of the encoding.
     """
     model = experiment.model
     d, h, blocks = model.dim, model.hidden, model.layers
@@ -32,11 +32,7 @@ def forward(experiment: Experiment, length: int) -> float:
     tokens = int(total_length(setup.task, length))
     answers = int(setup.task.output_length(length))
     per_query = 4 * d * d + 4 * d * h + 4 * tokens * d
-    kind = setup.combination.encoding.name
-    if kind == "relative":
-        per_query += 2 * d * d + 2 * tokens * d * model.heads
-    elif kind == "geometric":
-        per_query += 2 * tokens * d
+    per_query += setup.combination.encoding.operations(setup.shape, tokens)
     queries = (blocks - 1) * tokens + answers
     return queries * per_query + blocks * tokens * 4 * d * d
 

@@ -166,8 +166,8 @@ def gradients(
     def view(parameters):
         model = eqx.combine(parameters, static)
         views = model.view(positions, mask=sequences.mask, outputs=sequences.outputs)
-        tables = tuple(v.table for v in views)
-        return tables, tuple(v._replace(table=None) for v in views)
+        tables = tuple(v.per_layer for v in views)
+        return tables, tuple(v._replace(per_layer=None) for v in views)
 
     tables, pull_back, views = jax.vjp(view, parameters, has_aux=True)
 
@@ -177,7 +177,7 @@ def gradients(
         logits = model.logits(
             tokens,
             positions,
-            tuple(v._replace(table=t) for v, t in zip(views, tables, strict=True)),
+            tuple(v._replace(per_layer=t) for v, t in zip(views, tables, strict=True)),
             outputs=sequences.outputs,
             key=dropout,
             first=first,

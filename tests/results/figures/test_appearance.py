@@ -11,7 +11,7 @@ from matplotlib.legend import Legend
 from randpos import combinations
 from randpos.catalog import PAPER_ROWS
 from randpos.encodings import ENCODINGS
-from randpos.paper.looks import STYLES, encoding_label, look, stacks, task_title
+from randpos.paper.looks import encoding_label, look, stacks, task_title
 from randpos.results.figures.style import caption
 from tests.results.figures.gallery import DRAW, figure
 
@@ -93,9 +93,9 @@ def test_an_encoding_is_called_as_in_the_tables() -> None:
 
 
 def test_encodings_differ_in_label_colour_and_marker() -> None:
-    assert set(STYLES) == set(ENCODINGS)
-    for values in zip(*STYLES.values(), strict=True):
-        assert len(set(values)) == len(STYLES)
+    for attribute in ("label", "color", "marker"):
+        values = {getattr(encoding, attribute) for encoding in ENCODINGS.values()}
+        assert len(values) == len(ENCODINGS)
 
 
 def test_stacks_lose_no_encoding() -> None:
