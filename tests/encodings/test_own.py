@@ -57,7 +57,7 @@ def test_an_own_encoding_has_every_position_scheme(prefix):
     assert combination.name == name
     assert combination.prefix == prefix.removesuffix("-")
     assert resolve(tiny(encoding=name)).combination == combination
-    assert look(name).label.endswith("own_encodings:RootBias")
+    assert "own_encodings:RootBias" in look(name).label
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from randpos import (
     get_task,
     resolve,
 )
+from randpos.numerics import random_stream
 from randpos.training import step as training
 from randpos.training.batch import assemble
 from randpos.training.lengths import buckets, step_length
@@ -35,7 +36,7 @@ def at(number: int) -> jax.Array:
 
 def step_key(seed: int, number: int) -> jax.Array:
     """The key of a training step."""
-    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), 1), number)
+    return jax.random.fold_in(random_stream("training", seed), number)
 
 
 def run(engine: Engine, who: Member, *stops: int, state: State | None = None):
