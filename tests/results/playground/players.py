@@ -10,7 +10,7 @@ from randpos import Architecture, Encoder, Experiment, PositionOptions
 from randpos.results.playground import Player
 from randpos.settings import Reading
 from randpos.tasks import TASKS
-from randpos.training.batch import vocabulary
+from randpos.tasks.base import vocabulary
 from tests.experiments import random_model, tiny
 
 LARGEST = 700
