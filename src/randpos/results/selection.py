@@ -175,8 +175,8 @@ def _test_notes(runs: pl.DataFrame, budget: Budget) -> list[str]:
     if tested.is_empty():
         return ["Not tested up to M."]
     words = f"Tested on {span(tested['tested_batch'])} examples of each length"
-    if draws := tested["tested_draws"].drop_nulls().to_list():
-        words += f" with {span(draws)} draws of positions"
+    draws = tested["tested_draws"].to_list()
+    words += f" with {span(draws)} {'draw' if max(draws) == 1 else 'draws'} of positions"
     unseen = budget.test_length - budget.training_length
     lengths = tested["lengths"].to_list()
     if min(lengths) < unseen:

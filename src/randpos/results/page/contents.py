@@ -9,7 +9,7 @@ from randpos import __version__
 from randpos.paper.artifacts import tables
 from randpos.paper.looks import encoding_label, encoding_order, task_label, task_order
 from randpos.results.page.curves import COARSE, best_curves, learning_curve, over_length, styles
-from randpos.results.selection import TRAINING, Budget, budgets, usual_positions, within
+from randpos.results.selection import TRAINING, Budget, budgets, span, usual_positions, within
 from randpos.results.tables.formats import legend
 from randpos.results.tables.table import Column, Row, Table, View
 from randpos.store.tables import StoreTables
@@ -53,14 +53,18 @@ def summary(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
 
 def overview(scored: pl.DataFrame) -> dict[str, Any]:
     """Returns what was run, and on which machines."""
-    what = scored.group_by(TRAINING).agg(
+    cells = scored.group_by(*TRAINING, "task", "encoding").agg(
+        pl.col("seed", "learning_rate").n_unique(),
+        pl.col("hours").sum(),
         runs=pl.len(),
         complete=(pl.col("status") == "complete").sum(),
+    )
+    what = cells.group_by(TRAINING).agg(
+        pl.col("runs", "complete", "hours").sum(),
         tasks=pl.col("task").n_unique(),
         encodings=pl.col("encoding").n_unique(),
-        seeds=pl.col("seed").n_unique(),
-        rates=pl.col("learning_rate").n_unique(),
-        hours=pl.col("hours").sum(),
+        seeds=pl.col("seed").map_batches(span, pl.String, returns_scalar=True),
+        rates=pl.col("learning_rate").map_batches(span, pl.String, returns_scalar=True),
     )
     what = what.sort("steps", "runs", *TRAINING, descending=[True, True, *[False] * 4])
     return {

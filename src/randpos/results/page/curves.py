@@ -8,7 +8,7 @@ import polars as pl
 
 from randpos.paper.looks import encoding_label, encoding_order, look, task_label, task_order
 from randpos.results.scores import best_runs, counted_accuracies, counted_runs
-from randpos.results.selection import like_with_like
+from randpos.results.selection import like_with_like, seeds_note
 from randpos.store.tables import StoreTables
 from randpos.tasks import TASKS
 
@@ -60,7 +60,11 @@ def best_curves(records: StoreTables, chosen: pl.DataFrame) -> list[dict[str, An
         ]
         chance = 100 * TASKS[task].chance if task in TASKS else None
         seen = runs["training_length"].max()
-        panels.append({"label": task_label(task), "chance": chance, "seen": seen, "series": series})
+        over = seeds_note(shared.filter(pl.col("task") == task)).replace("cell", "line")
+        label = task_label(task)
+        panels.append(
+            {"label": label, "over": over, "chance": chance, "seen": seen, "series": series}
+        )
     return panels
 
 

@@ -1,6 +1,6 @@
 """Values of cells: from our runs and from the paper's tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import polars as pl
@@ -79,15 +79,22 @@ def values(runs: pl.DataFrame, read: Read) -> Values:
 def constant_note(runs: pl.DataFrame) -> list[str]:
     """Names the cells in which all runs give constant answers beyond the training lengths."""
     constant = cells(runs).filter("constant").select("task", "encoding").unique(maintain_order=True)
-    by_task: dict[str, list[str]] = {}
-    for task, encoding in constant.iter_rows():
-        by_task.setdefault(task_label(task), []).append(encoding_label(encoding))
-    if not by_task:
+    if constant.is_empty():
         return []
-    words = "; ".join(f"{task}: {', '.join(names)}" for task, names in by_task.items())
-    return [
-        f"Constant answers beyond N (the same accuracy as another run at every length): {words}."
-    ]
+    names = listed(constant.rows())
+    return [f"Constant answers beyond N (at every length the accuracy of another run): {names}."]
+
+
+def listed(pairs: Iterable[Key]) -> str:
+    """Lists tasks and encodings by task.
+
+    >>> listed([("even_pairs", "rope"), ("even_pairs", "none"), ("bucket_sort", "rope")])
+    'Even Pairs: RoPE, None; Bucket Sort: RoPE'
+    """
+    by_task: dict[str, list[str]] = {}
+    for task, encoding in pairs:
+        by_task.setdefault(task_label(task), []).append(encoding_label(encoding))
+    return "; ".join(f"{task}: {', '.join(names)}" for task, names in by_task.items())
 
 
 def from_paper(table: str, statistic: str) -> Values:

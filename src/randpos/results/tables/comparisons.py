@@ -10,7 +10,15 @@ from randpos.results.comparison import BEST, Comparison, compare
 from randpos.results.scores import best_rates
 from randpos.results.selection import Budget, count, seeds_note, select
 from randpos.results.statistics import FEWEST, mean_interval
-from randpos.results.tables.cells import SCORE, Values, beside, best_value, from_paper, values
+from randpos.results.tables.cells import (
+    SCORE,
+    Values,
+    beside,
+    best_value,
+    from_paper,
+    listed,
+    values,
+)
 from randpos.results.tables.encodings import shared_runs
 from randpos.results.tables.labels import encoding_columns, task_rows
 from randpos.results.tables.table import Column, Row, Table, Value
@@ -128,6 +136,7 @@ def comparison(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
         "Best − best: the best of either side is chosen on the same scores, so that its intervals "
         "are too narrow; the paper's side has the encodings that ours has.",
         *_few(ours),
+        *_not_learnt(found),
     ]
     title = f"Randomized − plain. {SCORE}; mean difference over seeds [95 % interval]"
     rows = task_rows(task for task, _ in ours)
@@ -144,6 +153,14 @@ def _paired(pair: Comparison) -> Value:
         in_domain=pair.in_domain,
         seeds=len(pair.seeds),
         detail=f"{names}: {_each(pair.gaps, '+')}; {pair.verdict}",
+    )
+
+
+def _not_learnt(found: list[Comparison]) -> list[str]:
+    """Names the pairs that show nothing about generalization, because a side was not learnt."""
+    pairs = [(p.task, p.plain) for p in found if p.pair != BEST and not all(p.learnt)]
+    return (
+        [f"No verdict, because a side has not learnt the task: {listed(pairs)}."] if pairs else []
     )
 
 

@@ -63,7 +63,7 @@ function makeCurves(page) {
     const places = shown.map((panel) => {
       const words = `Accuracy over length on ${panel.label}, one line for each chosen encoding`;
       const chart = make("div", { class: "chart", role: "img", "aria-label": words });
-      return [panel, chart, make("div", { class: "panel" }, make("h3", {}, panel.label), chart)];
+      return [panel, chart, make("div", { class: "panel" }, make("h3", {}, panel.label), make("p", { class: "note" }, `Best of ${panel.over}`), chart)];
     });
     byId("panels").replaceChildren(...places.map(([, , node]) => node));
     // Far panels wait until somebody scrolls to them.

@@ -21,7 +21,7 @@ function showOverview(page) {
     number(row.steps), number(row.batch), row.training_length, row.tasks, row.encodings, row.seeds, row.rates,
     `${number(row.complete)} of ${number(row.runs)}`, number(row.hours, 1), row.variant || "the paper's",
   ]);
-  const heads = ["Steps", "Batch", "N", "Tasks", "Encodings", "Seeds", "Rates", "Complete", "Hours", "Model and schedule"];
+  const heads = ["Steps", "Batch", "N", "Tasks", "Encodings", "Seeds of a cell", "Rates of a cell", "Complete", "Hours", "Model and schedule"];
   byId("what").replaceChildren(make("h3", {}, "Budgets"), simpleTable("Runs by budget", heads, budgets, 1));
   const machines = overview.where.map((row) => [
     number(row.runs), row.device, row.platform, row.python, row.packages, row.commit,
