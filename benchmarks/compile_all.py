@@ -33,7 +33,7 @@ from randpos import TASKS, Experiment, combinations, resolve
 from randpos.numerics import VERSION, compiler_options
 from randpos.paper.experiments import TABLE_1
 from randpos.training.evaluation import count, sizes
-from randpos.training.step import make_engine, member
+from randpos.training.step import make_engine, make_member
 
 SHAPES = ("missing_duplicate", "reverse_string", "duplicate_string")
 """Tasks whose sequences have n + 1, 2n and 3n tokens."""
@@ -72,7 +72,7 @@ def compile_program(program: Program) -> float:
     began = time.perf_counter()
     if program.kind == "train":
         changed = Experiment.from_dict({**experiment.to_dict(), "batch": program.size})
-        engine, one = make_engine(changed), member(changed)
+        engine, one = make_engine(changed), make_member(changed)
         state = jax.eval_shape(engine.start, one)
         for jitted, arguments in (
             (engine.start, (one,)),

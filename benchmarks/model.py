@@ -51,11 +51,11 @@ def model_programs(name: str, time: int, batch: int, randomized: bool) -> tuple[
 
     def views(parameters: Encoder, positions: Positions):
         seen = eqx.combine(parameters, static).view(positions)
-        return tuple(v.table for v in seen), tuple(v._replace(table=None) for v in seen)
+        return tuple(v.per_layer for v in seen), tuple(v._replace(per_layer=None) for v in seen)
 
     def total(learned, rest, positions: Positions, piece: jax.Array):
         parameters, tables = learned
-        seen = tuple(v._replace(table=t) for v, t in zip(rest, tables, strict=True))
+        seen = tuple(v._replace(per_layer=t) for v, t in zip(rest, tables, strict=True))
         model: Encoder = eqx.combine(parameters, static)
         return jnp.sum(jnp.square(model.logits(piece, positions, seen, key=jax.random.key(1))))
 

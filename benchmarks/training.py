@@ -49,10 +49,10 @@ def our_steps(task: str, encoding: str) -> Callable[[], None]:
     import jax.numpy as jnp
 
     from randpos import Experiment
-    from randpos.training.step import STRIDE, make_engine, member
+    from randpos.training.step import STRIDE, make_engine, make_member
 
     experiment = Experiment(task=task, encoding=encoding)
-    engine, who = make_engine(experiment), member(experiment)
+    engine, who = make_engine(experiment), make_member(experiment)
     state = engine.start(who)
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Runs: training on the host's side, from a store and into it, and what to do with the result.
+"""Runs: train an experiment into a store, load its model, test it.
 
 Here a tiny model learns to reverse up to four bits, from two seeds, and is tested at up to six:
 
@@ -94,12 +94,14 @@ class Run:
                 experiment = dataclasses.replace(experiment, evaluation=evaluation)
             resolve(experiment)  # Raises errors before any work.
             evaluator = evaluator or Evaluator(experiment)
-            told = report and partial(report, len(curves))
+            report_member = report and partial(report, len(curves))
             with contextlib.ExitStack() as stack:
-                # Two that test one run would drop each other's lengths; reading needs no lock.
+                # Two processes that test one run would drop each other's lengths.
                 if untested(folder, experiment, max_length):
                     stack.callback(folder.lock().release)
-                curves.append(examine(folder, experiment, evaluator, told, max_length))
+                curves.append(
+                    evaluate_run(folder, experiment, evaluator, report_member, max_length)
+                )
         return curves
 
     def score(self, member: int = 0, evaluation: Evaluation | None = None) -> float | None:
@@ -134,7 +136,7 @@ def untested(folder: RunFolder, experiment: Experiment, max_length: int | None =
     return [n for n in lengths_to_test(experiment, max_length) if n not in done]
 
 
-def examine(
+def evaluate_run(
     folder: RunFolder,
     experiment: Experiment,
     evaluator: Evaluator,
@@ -143,7 +145,7 @@ def examine(
 ) -> list[Accuracy]:
     """Tests a run at every length that is not yet in the store; returns all of its accuracies.
 
-    Whoever calls this holds the run's lock, unless nothing is left to be tested.
+    The caller holds the run's lock, unless nothing is left to test.
     """
     if folder.status() == "diverged":
         return []
@@ -191,7 +193,7 @@ def train(
         for seed in (seeds if seeds is not None else [experiment.seed])
         for rate in (rates if rates is not None else [experiment.learning_rate])
     ]
-    if len({one.digest for one in members}) < len(members):
+    if len({member.digest for member in members}) < len(members):
         raise UserError("seeds and rates must not repeat: two members would be the same run.")
     for member in members:
         resolve(member)  # Raises errors before any work.
@@ -222,17 +224,16 @@ def train_members(
 ) -> None:
     """Trains experiments that differ only in seed and learning rate, as one program.
 
-    Whoever calls this holds the locks of the folders whose runs have not ended.
+    The caller holds the locks of the folders whose runs have not ended.
     """
     engine = make_engine(members[0])
-    # Everything is closed, whatever fails on the way.
     with contextlib.ExitStack() as stack:
-        trainees = []
-        for number, (one, folder) in enumerate(zip(members, folders, strict=True)):
-            # Asked under the lock: another process may have ended the run before it let go.
+        active = []
+        for number, (member, folder) in enumerate(zip(members, folders, strict=True)):
+            # Read under the lock: another process may have ended the run before it released it.
             if folder.result() is not None:
                 folder.drop_checkpoints()
                 continue
-            folder.create(one)
-            trainees.append(start_member(engine, number, one, folder, track, stack))
-        advance_all(engine, trainees, report=report, save_every=save_every, strategy=strategy)
+            folder.create(member)
+            active.append(start_member(engine, number, member, folder, track, stack))
+        advance_all(engine, active, report=report, save_every=save_every, strategy=strategy)

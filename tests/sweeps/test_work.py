@@ -112,12 +112,12 @@ def training(monkeypatch):
                 raise errors[one.seed]
             report(Progress(number, one, 20, 0.5, 0.5, 1.0))
 
-    def examine(folder, one, evaluator, report):
+    def evaluate_run(folder, one, evaluator, report):
         if 10 + one.seed in errors:
             raise errors[10 + one.seed]
 
     monkeypatch.setattr(work, "train_members", train)
-    monkeypatch.setattr(work, "examine", examine)
+    monkeypatch.setattr(work, "evaluate_run", evaluate_run)
     monkeypatch.setattr(work, "Evaluator", lambda experiment: None)
     return asked, errors
 

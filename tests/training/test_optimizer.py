@@ -12,7 +12,7 @@ import pytest
 from randpos import Evaluation, Experiment, Optimizer, UserError, resolve, train
 from randpos.experiment import LATER, flat
 from randpos.training.optimizer import make_optimizer, rate_factor, update_average
-from randpos.training.step import make_engine, member
+from randpos.training.step import make_engine, make_member
 from tests.experiments import tiny
 
 
@@ -53,7 +53,7 @@ def test_the_kept_model_is_the_average_of_the_weights(tmp_path):
     """Against a loop over single steps in NumPy."""
     experiment = tiny(steps=100, optimizer=Optimizer(average=0.9))
     engine = make_engine(experiment)
-    who = member(experiment)
+    who = make_member(experiment)
     state = engine.start(who)
     average = [np.asarray(x, np.float64) for x in jax.tree.leaves(state.parameters)]
     for step in range(100):
@@ -76,7 +76,7 @@ def test_the_rate_warms_up_and_falls_along_a_cosine():
 def test_a_falling_rate_scales_the_update_of_each_step():
     experiment = tiny(steps=10, optimizer=Optimizer(final_rate=0.0))
     plain = dataclasses.replace(experiment, optimizer=Optimizer())
-    who, moved = member(experiment), []
+    who, moved = make_member(experiment), []
     for one in (experiment, plain):
         engine = make_engine(one)
         start = engine.start(who)

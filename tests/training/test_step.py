@@ -71,7 +71,7 @@ BETWEEN = 0.3
 
 def test_two_steps_are_loss_gradient_clipping_and_adam():
     experiment = tiny(model=SMALL, batch=2, clip=BETWEEN, lengths=Schedule("fixed", 2), seed=3)
-    engine, who = make_engine(experiment), training.member(experiment)
+    engine, who = make_engine(experiment), training.make_member(experiment)
     start = engine.start(who)
     trained, losses, _ = run(engine, who, 0, 2, state=start)
 
@@ -178,7 +178,7 @@ def test_a_step_is_padded_to_the_smallest_size_that_fits(monkeypatch):
     experiment = tiny(encoding="none", lengths=Schedule("uniform", 9), test_length=9)
     sizes = buckets(9, training.BUCKETS)
     _, chosen, lengths = run(
-        make_engine(experiment), training.member(experiment), *range(0, 101, STRIDE)
+        make_engine(experiment), training.make_member(experiment), *range(0, 101, STRIDE)
     )
     assert set(lengths) == set(range(1, 10))
     assert chosen == [min(size for size in sizes if size >= length) for length in lengths]
@@ -190,7 +190,7 @@ def test_several_sizes_train_as_one_size_does(monkeypatch):
     found = {}
     for count in (1, 2):
         monkeypatch.setattr(training, "BUCKETS", count)
-        found[count] = run(make_engine(experiment), training.member(experiment), 0, STRIDE)
+        found[count] = run(make_engine(experiment), training.make_member(experiment), 0, STRIDE)
     np.testing.assert_allclose(found[2][1], found[1][1], rtol=1e-5)
     assert distance(found[2][0].parameters, found[1][0].parameters) < 1e-4
 
@@ -198,7 +198,7 @@ def test_several_sizes_train_as_one_size_does(monkeypatch):
 @pytest.mark.parametrize("stops", [(0, 20, 40), (0, 7, 27, 40), (0, 1, 2, 20, 20, 40)])
 def test_a_run_may_stop_at_any_step(stops):
     experiment = tiny()
-    engine, who = shared_engine(experiment), training.member(experiment)
+    engine, who = shared_engine(experiment), training.make_member(experiment)
     straight, broken = run(engine, who, 0, 20, 40), run(engine, who, *stops)
     assert same(straight[0], broken[0])
     assert straight[1:] == broken[1:]
@@ -206,7 +206,7 @@ def test_a_run_may_stop_at_any_step(stops):
 
 def test_steps_not_taken_have_no_metrics():
     experiment = tiny()
-    engine, who = shared_engine(experiment), training.member(experiment)
+    engine, who = shared_engine(experiment), training.make_member(experiment)
     _, metrics = engine.advance(engine.start(who), who, at(0), at(3))
     assert np.flatnonzero(metrics.loss).tolist() == [0, 1, 2]
     assert not np.any(np.asarray(metrics.accuracy)[3:])
@@ -215,15 +215,17 @@ def test_steps_not_taken_have_no_metrics():
 def test_another_seed_is_another_run_from_the_start():
     one, two = tiny(seed=0), tiny(seed=1)
     engine = shared_engine(one)
-    starts = [engine.start(training.member(e)).parameters for e in (one, two)]
+    starts = [engine.start(training.make_member(e)).parameters for e in (one, two)]
     assert not same(*starts)
 
 
 def test_a_larger_learning_rate_takes_proportionally_larger_first_steps():
     one, two = tiny(learning_rate=1e-3), tiny(learning_rate=2e-3)
     engine = shared_engine(one)
-    start = engine.start(training.member(one))
-    after = [run(engine, training.member(e), 0, 1, state=start)[0].parameters for e in (one, two)]
+    start = engine.start(training.make_member(one))
+    after = [
+        run(engine, training.make_member(e), 0, 1, state=start)[0].parameters for e in (one, two)
+    ]
     moves = [jax.tree.map(lambda a, b: a - b, a, start.parameters) for a in after]
     assert distance(moves[1], jax.tree.map(lambda x: 2 * x, moves[0])) < 1e-4
 
@@ -258,7 +260,7 @@ def test_a_small_model_learns_lengths_up_to_three(name, monkeypatch):
         model=Architecture(layers=2, heads=4, dim=32, hidden=64, dropout=0.0),
         lengths=Schedule("uniform", 3),
     )
-    engine, who = make_engine(experiment), training.member(experiment)
+    engine, who = make_engine(experiment), training.make_member(experiment)
     state, best = engine.start(who), 0.0
     for first in range(0, 1600, 100):
         state, _, accuracies = run(engine, who, *range(first, first + 101, STRIDE), state=state)

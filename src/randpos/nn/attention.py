@@ -2,7 +2,7 @@
 
 The rule saves the unnormalised weights once, replaces the row sums of the softmax's derivative by
 the inner products of outputs and their gradients (equal, and T times smaller), and forms every
-product so that the long axis is contiguous. `benchmarks/attention.py` compares it with autodiff.
+product so that the long axis is contiguous (docs/performance.md).
 """
 
 import jax

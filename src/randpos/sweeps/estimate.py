@@ -13,7 +13,7 @@ from randpos.setup import resolve
 from randpos.sweeps.grid import groups
 from randpos.tasks.base import total_length
 from randpos.training.evaluation import lengths_to_test, sizes
-from randpos.training.step import STRIDE, make_engine, member
+from randpos.training.step import STRIDE, make_engine, make_member
 
 TEST_COMPILATION = 0.3
 """Time to compile the test program of one size, relative to that of the training program."""
@@ -136,7 +136,7 @@ def measure_speed(experiment: Experiment) -> Speed:
         if event == "/jax/compilation_cache/compile_time_saved_sec":
             saved.append(duration_secs)
 
-    engine, who = make_engine(experiment), member(experiment)
+    engine, who = make_engine(experiment), make_member(experiment)
     steps = min(STRIDE, experiment.steps)
     bounds = [jnp.asarray(n, jnp.int32) for n in (0, steps)]
     jax.monitoring.register_event_duration_secs_listener(listen)

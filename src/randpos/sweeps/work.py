@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from randpos.errors import StorageError, UserError
 from randpos.experiment import Experiment
-from randpos.run import examine, train_members
+from randpos.run import evaluate_run, train_members
 from randpos.store.folder import RunFolder, Store
 from randpos.store.lock import BusyError
 from randpos.store.result import Accuracy
@@ -133,7 +133,7 @@ def perform(members: Sequence[Experiment], store: Path, emit: Emit, save_every: 
 
         emit(Event(member.digest, "testing", member.steps))
         try:
-            examine(folder, member, evaluator, report_length)
+            evaluate_run(folder, member, evaluator, report_length)
         except StorageError:
             raise
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Training on the host's side: members of an ensemble, advanced, recorded and saved."""
+"""The training loop: advances the members of an ensemble, records metrics, saves checkpoints."""
 
 import contextlib
 import math
@@ -20,7 +20,7 @@ from randpos.store.files import write_atomic
 from randpos.store.folder import RunFolder
 from randpos.store.result import CurvePoint, Ending, Result
 from randpos.training.on_the_way import TestsOnTheWay
-from randpos.training.step import STRIDE, Engine, Member, State, member
+from randpos.training.step import STRIDE, Engine, Member, State, make_member
 from randpos.training.tracking import TRACKERS, Tracker
 from randpos.training.tracking import Name as TrackerName
 
@@ -48,7 +48,7 @@ class Progress(NamedTuple):
 
 
 @dataclass
-class Trainee:
+class ActiveMember:
     """A member under training."""
 
     number: int
@@ -66,13 +66,13 @@ class Trainee:
     """How it ended, once it has."""
 
     @property
-    def member(self) -> Member:
-        """Its seed and learning rate."""
-        return member(self.experiment)
+    def seed_and_rate(self) -> Member:
+        """What tells it apart from the other members."""
+        return make_member(self.experiment)
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """The name in messages."""
         return f"seed {self.experiment.seed}, rate {self.experiment.learning_rate:g}"
 
 
@@ -88,14 +88,14 @@ def start_member(
     folder: RunFolder,
     track: Sequence[TrackerName],
     stack: contextlib.ExitStack,
-) -> Trainee:
-    """Initialises a member, or takes it up from its newest intact checkpoint.
+) -> ActiveMember:
+    """Initialises a member, or restores its newest intact checkpoint.
 
-    What it writes to is closed by `stack`, whatever fails on the way.
+    `stack` closes its writer and trackers, also after an error.
     """
-    like = jax.eval_shape(engine.start, member(experiment))
+    like = jax.eval_shape(engine.start, make_member(experiment))
     found = checkpoints.load_newest(folder.checkpoints, like)
-    at = found or checkpoints.Checkpoint(0, engine.start(member(experiment)))
+    at = found or checkpoints.Checkpoint(0, engine.start(make_member(experiment)))
     folder.rewind("metrics.jsonl", at.step)
     folder.rewind("timing.jsonl", at.step)
     folder.rewind("tests.jsonl", at.step)
@@ -106,7 +106,7 @@ def start_member(
     for name in track:
         trackers.append(TRACKERS[name](experiment, folder.path))
         stack.callback(trackers[-1].close)
-    return Trainee(
+    return ActiveMember(
         number=number,
         experiment=experiment,
         folder=folder,
@@ -119,7 +119,7 @@ def start_member(
 
 def advance_all(
     engine: Engine,
-    trainees: Sequence[Trainee],
+    members: Sequence[ActiveMember],
     *,
     report: Callable[[Progress], None] | None = None,
     save_every: float = 60.0,
@@ -130,34 +130,34 @@ def advance_all(
     Members may stand at different steps, as after an interruption.
     """
     strategy = strategy or default_strategy()
-    active = list(trainees)
-    tests = TestsOnTheWay(trainees[0].experiment) if trainees else None
+    active = list(members)
+    tests = TestsOnTheWay(members[0].experiment) if members else None
     try:
         while active:
-            first = min(one.at.step for one in active)
-            behind = [one for one in active if one.at.step == first]
+            first = min(member.at.step for member in active)
+            behind = [member for member in active if member.at.step == first]
             last = min(first - first % CHUNK + CHUNK, behind[0].experiment.steps)
-            for group in [behind] if strategy == "vmap" else [[one] for one in behind]:
+            for group in [behind] if strategy == "vmap" else [[member] for member in behind]:
                 states, found = take_steps(engine, group, first, last, report)
-                for one, state, metrics in zip(group, states, found, strict=True):
+                for member, state, metrics in zip(group, states, found, strict=True):
                     now = checkpoints.Checkpoint(last, state)
                     if tests is not None and tests.due(last):
-                        one.score = tests.run(state, last, one.folder)
-                    record(one, now, metrics)
-                    if one.result is None and time.monotonic() - one.saved > save_every:
-                        one.writer.save(*one.at)
-                        one.saved = time.monotonic()
-            active = [one for one in active if one.result is None]
+                        member.score = tests.run(state, last, member.folder)
+                    record(member, now, metrics)
+                    if member.result is None and time.monotonic() - member.saved > save_every:
+                        member.writer.save(*member.at)
+                        member.saved = time.monotonic()
+            active = [member for member in active if member.result is None]
     except KeyboardInterrupt:
-        for one in active:
-            if one.result is None:
-                one.writer.save(*one.at)
+        for member in active:
+            if member.result is None:
+                member.writer.save(*member.at)
         raise
 
 
 def take_steps(
     engine: Engine,
-    group: Sequence[Trainee],
+    group: Sequence[ActiveMember],
     first: int,
     last: int,
     report: Callable[[Progress], None] | None,
@@ -169,10 +169,10 @@ def take_steps(
     """
     alone = len(group) == 1
     advance = engine.advance if alone else engine.together
-    states, who = group[0].at.arrays, group[0].member
+    states, who = group[0].at.arrays, group[0].seed_and_rate
     if not alone:
-        states = jax.tree.map(lambda *x: jnp.stack(x), *(one.at.arrays for one in group))
-        who = jax.tree.map(lambda *x: jnp.stack(x), *(one.member for one in group))
+        states = jax.tree.map(lambda *x: jnp.stack(x), *(member.at.arrays for member in group))
+        who = jax.tree.map(lambda *x: jnp.stack(x), *(member.seed_and_rate for member in group))
     # Taking no steps compiles the program, so that compiling is not counted as training.
     start = jnp.asarray(first, jnp.int32)
     jax.block_until_ready(advance(states, who, start, start))
@@ -185,52 +185,53 @@ def take_steps(
         values = np.stack([np.asarray(m) for m in metrics]).reshape(2, len(group), -1)
         found.append(values[:, :, : end - begin])
         seconds = (time.perf_counter() - clock) / len(group)
-        for i, one in enumerate(group):
-            one.seconds += seconds
+        for i, member in enumerate(group):
+            member.seconds += seconds
             if report is not None:
                 loss, accuracy = np.mean(found[-1][:, i], axis=-1)
-                place = (one.number, one.experiment, end)
+                place = (member.number, member.experiment, end)
                 means = (float(loss), float(accuracy))
-                report(Progress(*place, *means, one.seconds, one.score))
+                report(Progress(*place, *means, member.seconds, member.score))
     each = range(len(group))
     apart = [states] if alone else [jax.tree.map(lambda x, i=i: x[i], states) for i in each]
     return apart, np.moveaxis(np.concatenate(found, axis=-1), 1, 0)
 
 
 def record(
-    one: Trainee, now: checkpoints.Checkpoint, metrics: Float[np.ndarray, "metric step"]
+    member: ActiveMember, now: checkpoints.Checkpoint, metrics: Float[np.ndarray, "metric step"]
 ) -> None:
-    """Writes down a chunk; ends the run if that was the last one or the loss is not finite.
+    """Writes a chunk's metrics; ends the run after its last step or if the loss is not finite.
 
-    The member moves on only when the chunk is written: whoever interrupts this meets a member from
-    before the chunk, and lines too many, which resuming drops.
+    On interrupt the state is from before the chunk; resuming drops the extra log lines.
     """
     loss, accuracy = (float(np.mean(values, dtype=np.float64)) for values in metrics)
     if not math.isfinite(loss):
         bad = now.step - metrics.shape[1] + int(np.argmax(~np.isfinite(metrics[0])))
-        warnings.warn(f"{one.name} diverged at step {bad}: its loss is not finite.", stacklevel=2)
-        end(one, "diverged", bad)
+        warnings.warn(
+            f"{member.name} diverged at step {bad}: its loss is not finite.", stacklevel=2
+        )
+        end(member, "diverged", bad)
         return
     row = {"loss": loss, "accuracy": accuracy}
-    one.folder.append("metrics.jsonl", {"step": now.step, **row})
-    one.folder.append("timing.jsonl", {"step": now.step, "seconds": one.seconds})
-    for tracker in one.trackers:
+    member.folder.append("metrics.jsonl", {"step": now.step, **row})
+    member.folder.append("timing.jsonl", {"step": now.step, "seconds": member.seconds})
+    for tracker in member.trackers:
         tracker.log(now.step, row)
-    if now.step == one.experiment.steps:
+    if now.step == member.experiment.steps:
         arrays = checkpoints.named_arrays(now.arrays.model)
-        write_atomic(one.folder.parameters, safetensors.numpy.save(arrays))
-        end(one, "complete", now.step)
-    one.at = now
+        write_atomic(member.folder.parameters, safetensors.numpy.save(arrays))
+        end(member, "complete", now.step)
+    member.at = now
 
 
-def end(one: Trainee, status: Ending, step: int) -> None:
-    """Writes down how a member ended, after which it is never trained again."""
-    one.writer.wait()
-    curve = learning_curve(one.folder.lines("metrics.jsonl"))
-    result = Result(status, step, one.seconds, tuple(curve))
-    one.folder.finish(result)
-    one.result = result
-    one.folder.drop_checkpoints()
+def end(member: ActiveMember, status: Ending, step: int) -> None:
+    """Writes the result of a member; it is never trained again."""
+    member.writer.wait()
+    curve = learning_curve(member.folder.lines("metrics.jsonl"))
+    result = Result(status, step, member.seconds, tuple(curve))
+    member.folder.finish(result)
+    member.result = result
+    member.folder.drop_checkpoints()
 
 
 def learning_curve(rows: Sequence[dict[str, Any]]) -> list[CurvePoint]:

@@ -44,7 +44,7 @@ class State(NamedTuple):
 
 
 class Member(NamedTuple):
-    """What tells the runs of an ensemble apart."""
+    """The seed and learning rate of a run: all that differs within an ensemble."""
 
     seed: Int[Array, ""]
     learning_rate: Float[Array, ""]
@@ -68,7 +68,7 @@ class Engine(NamedTuple):
     """The same for many members at once, stacked along a leading axis."""
 
 
-def member(experiment: Experiment) -> Member:
+def make_member(experiment: Experiment) -> Member:
     """Returns the seed and learning rate of an experiment."""
     return Member(
         jnp.asarray(experiment.seed, jnp.uint32),
@@ -84,31 +84,31 @@ def make_engine(experiment: Experiment) -> Engine:
     sizes = buckets(schedule.maximum, 1 if schedule.name == "fixed" else BUCKETS)
     branches = [partial(gradients, setup, size) for size in sizes]
 
-    def start(one: Member) -> State:
-        model = setup.build(random_stream("parameters", one.seed))
+    def start(member: Member) -> State:
+        model = setup.build(random_stream("parameters", member.seed))
         parameters = eqx.filter(model, eqx.is_array)
         average = parameters if options.average else None
         return State(parameters, optimizer.init(parameters), average)
 
-    def step(number: Int[Array, ""], state: State, one: Member):
-        key = jax.random.fold_in(random_stream("training", one.seed), number)
+    def step(number: Int[Array, ""], state: State, member: Member):
+        key = jax.random.fold_in(random_stream("training", member.seed), number)
         length = step_length(schedule, number)
         bucket = jnp.searchsorted(jnp.asarray(sizes), length)
         drawn = draw_step(setup, key, length)
         operands = (state.parameters, *drawn, length)
         grads, loss, accuracy = jax.lax.switch(bucket, branches, *operands)
         updates, slots = optimizer.update(grads, state.optimizer, state.parameters)
-        rate = one.learning_rate * rate_factor(options, experiment.steps, number)
+        rate = member.learning_rate * rate_factor(options, experiment.steps, number)
         updates = jax.tree.map(lambda u: -rate * u, updates)
         parameters, average = optax.apply_updates(state.parameters, updates), state.average
         if average is not None:
             average = update_average(average, parameters, options.average, number)
         return State(parameters, slots, average), loss, accuracy
 
-    def advance(state: State, one: Member, first: Int[Array, ""], last: Int[Array, ""]):
+    def advance(state: State, member: Member, first: Int[Array, ""], last: Int[Array, ""]):
         def body(number, carry):
             state, metrics = carry
-            state, loss, accuracy = step(number, state, one)
+            state, loss, accuracy = step(number, state, member)
             place = number - first
             metrics = Metrics(
                 metrics.loss.at[place].set(loss), metrics.accuracy.at[place].set(accuracy)
