@@ -1,4 +1,4 @@
-"""The rows of the paper: an encoding, and how its positions come about.
+"""Combinations of an encoding and a position scheme: the rows of the paper's tables.
 
 The paper compares 13 rows. They are a product of position schemes and encodings, named by a prefix
 (`randomized-`, `unsorted-`, or nothing for ordinal positions) and the encoding's name.

@@ -84,9 +84,9 @@ def check_maximum(maximum: int, length: Length, of: str = "a sequence of that le
 
 
 class Positions(eqx.Module):
-    """Where the tokens of a batch stand: all that an encoding gets to know.
+    """The positions of a batch's tokens: all that an encoding sees.
 
-    `offsets[q, k]` is how far query q stands to the right of key k; the sign tells the side.
+    `offsets[q, k]` is how far query q is to the right of key k: negative if it is to the left.
     """
 
     query: Int[Array, " query"]
@@ -116,18 +116,18 @@ class Positions(eqx.Module):
 def cut_positions(
     positions: Positions | tuple[Positions, ...], size: int
 ) -> Positions | tuple[Positions, ...]:
-    """Keeps the first `size` places of a buffer; every axis of positions is one of places."""
+    """Cuts every axis of positions to the first `size` tokens."""
     return jax.tree.map(lambda x: x[(slice(size),) * x.ndim], positions)
 
 
 class Scheme(eqx.Module):
-    """How tokens come by their positions."""
+    """Assigns positions to tokens."""
 
     @abc.abstractmethod
     def draw(self, key: Key[Array, ""], length: Length, size: int) -> Positions:
-        """Places a sequence of (traced) `length` tokens inside a buffer of `size`.
+        """Draws positions for a (traced) `length` of tokens inside a buffer of `size`.
 
-        What is drawn for the sequence does not depend on the size of the buffer.
+        The positions of the tokens do not depend on the size of the buffer.
         """
 
     def draws(
@@ -139,14 +139,14 @@ class Scheme(eqx.Module):
     @property
     @abc.abstractmethod
     def largest(self) -> int | None:
-        """The largest position ever given; None where it is the sequence's length."""
+        """The largest position; None if it is the length of the sequence."""
 
 
 class Ordinal(Scheme):
     """Positions 1..T, in order: what a plain encoding uses."""
 
     def draw(self, key: Key[Array, ""] | None, length: Length, size: int) -> Positions:
-        """Counts; nothing is random."""
+        """Returns 1..size; `key` is not used."""
         return Positions.at(1 + jnp.arange(size), size)
 
     @property
@@ -177,7 +177,7 @@ class Randomized(Scheme):
         check_positions(self.maximum, self.reading, self.per)
 
     def draw(self, key: Key[Array, ""], length: Length, size: int) -> Positions:
-        """Draws an ordered subset, and the offsets as the reading has them."""
+        """Draws a subset of {1..L}, and the offsets according to the reading."""
         check_maximum(self.maximum, length)
         if self.reading == "positions":
             drawn = _subset(key, length, size, self.maximum, self.sort)

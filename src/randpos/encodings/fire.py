@@ -73,5 +73,5 @@ class FIRE(Encoding):
         return jnp.moveaxis(hidden @ self.outer[layer] + self.outer_bias[layer], -1, 1)
 
     def bias(self, q: Queries, view: View, layer: int) -> Logits:
-        """Returns what the MLP says."""
+        """Returns the output of the MLP."""
         return view.per_layer

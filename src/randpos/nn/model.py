@@ -22,7 +22,7 @@ from randpos.settings import Architecture
 
 
 class Trace(NamedTuple):
-    """What happened inside a call, layer by layer, for analysis."""
+    """The intermediate values of a call, layer by layer."""
 
     embeddings: Float[Array, "batch time dim"]
     activations: tuple[Float[Array, "batch time dim"], ...]
@@ -71,7 +71,7 @@ class Block(eqx.Module):
         keys: tuple[Key[Array, ""], Key[Array, ""]] | None = None,
         first: Length = 0,
     ) -> Float[Array, "batch query dim"]:
-        """Joins the heads and does all that follows the attention; `keys` are for dropout."""
+        """Applies everything after the attention of a block; `keys` are for dropout."""
         rate = self.architecture.dropout
         to_attention, to_feed_forward = keys or (None, None)
         joined = self.output(jnp.swapaxes(attended, 1, 2).reshape(x.shape))
@@ -81,7 +81,7 @@ class Block(eqx.Module):
 
 
 def _inside(outputs: tuple[Length, int] | None, time: int) -> tuple[Length, int] | None:
-    """Keeps selected tokens inside the sequence: a slice beyond it would move without a word."""
+    """Checks that selected tokens lie inside the sequence: `dynamic_slice` clamps silently."""
     if outputs is None:
         return None
     start, size = outputs
@@ -176,9 +176,9 @@ class Encoder(eqx.Module):
         keys = self._dropout_keys(key)
         x = self._embed(tokens, positions, keys[-1])
         for layer in range(self.architecture.layers):
-            # Positions are made to depend on the layer before, by adding a zero that XLA cannot
-            # foresee. Otherwise it prepares what all layers see ahead of the first, and for
-            # relative at T = 1500 that is 0.5 GiB each.
+            # Adding a zero that XLA cannot foresee makes positions depend on the layer before.
+            # Otherwise XLA prepares the views of all layers before the first one, and for
+            # relative at T = 1500 each takes 0.5 GiB.
             zero = jnp.nan_to_num(jnp.minimum(jnp.abs(x[0, 0, 0]), 0.0)).astype(jnp.int32)
             tied = jax.tree.map(lambda index, zero=zero: index + zero, positions)
             view = self.view(tied, mask=mask, outputs=outputs)[layer]
@@ -196,7 +196,7 @@ class Encoder(eqx.Module):
         mask: Bool[Array, "#batch time"] | None = None,
         outputs: tuple[Length, int] | None = None,
     ) -> tuple[View, ...]:
-        """Prepares what each layer sees of the positions: all that no token enters.
+        """Computes what each layer sees of the positions; it does not depend on the tokens.
 
         A batch that is computed in pieces needs it only once.
         """
@@ -244,7 +244,7 @@ class Encoder(eqx.Module):
         *,
         mask: Bool[Array, "#batch time"] | None = None,
     ) -> Trace:
-        """Computes what a call without dropout does, and keeps everything on the way."""
+        """Runs the model without dropout and returns all intermediate values."""
         embeddings = x = self._embed(tokens, positions, None)
         activations, attention = [], []
         for layer, view in enumerate(self.view(positions, mask=mask)):
@@ -295,7 +295,7 @@ class Encoder(eqx.Module):
     def _allowed(
         self, positions: Positions, mask: Bool[Array, "#batch time"] | None, start: Length
     ) -> Mask:
-        """Says which keys each query, counted from `start`, may attend to."""
+        """Returns which keys each query may attend to; the first query is token `start`."""
         queries, keys = positions.offsets.shape
         allowed = jnp.ones((1, 1, 1, keys), bool) if mask is None else mask[:, None, None, :]
         if self.architecture.causal:

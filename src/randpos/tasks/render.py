@@ -11,8 +11,8 @@ from randpos.errors import UserError, check_seed, quoted
 from randpos.tasks import TASKS
 from randpos.tasks.base import Task
 
-MOST = 10_000
-"""The longest example, and the most of them, that anybody would read."""
+MAX_SHOWN = 10_000
+"""Largest length and number of examples that are shown."""
 FORMULAS = {
     "1": lambda n: 1,
     "n": lambda n: n,
@@ -82,10 +82,12 @@ def examples(task: Task, length: int, count: int, seed: int) -> list[dict[str, A
     for name, value in (("length", length), ("count", count)):
         if value < 1:
             raise UserError(f"The {name} is {quoted(value)}; it must be 1 or more.")
-        if value > MOST:
-            raise UserError(f"The {name} is {quoted(value)}; it must be {MOST:,} or less.")
-    if length * count > 100 * MOST:
-        raise UserError(f"{count} examples of length {length} are more than {100 * MOST:,} tokens.")
+        if value > MAX_SHOWN:
+            raise UserError(f"The {name} is {quoted(value)}; it must be {MAX_SHOWN:,} or less.")
+    if length * count > 100 * MAX_SHOWN:
+        raise UserError(
+            f"{count} examples of length {length} are more than {100 * MAX_SHOWN:,} tokens."
+        )
     check_seed("seed", seed)
     # Compiled, because running the many small operations one by one takes seconds.
     batch = jax.jit(lambda key: task.sample(key, length, count, length))(jax.random.key(seed))

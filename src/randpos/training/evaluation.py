@@ -1,4 +1,4 @@
-"""Evaluation: accuracy at every length, far beyond the training lengths.
+"""Evaluation: the accuracy at every length, also far beyond the training lengths.
 
 The examples of a length are divided among its draws of positions (randomized at test time too).
 Lengths are padded to a few static sizes; a batch is computed in pieces that bound the memory. Where
