@@ -1,6 +1,7 @@
 """A plain PyTorch encoder learns a task at lengths 1 to 40 and is tested up to 100.
 
-    python examples/benchmark_torch.py --task bucket_sort
+    python examples/benchmark_torch.py --task bucket_sort --store runs
+    randpos table table1 --store runs
 
 The data come from `randpos.benchmark`, which needs no JAX knowledge. The model is a standard
 `nn.TransformerEncoder` with sinusoidal positions.
@@ -12,7 +13,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from randpos.benchmark import EncoderVocabulary, Result, evaluate
+from randpos.benchmark import EncoderVocabulary, Entry, Result, evaluate
 from randpos.benchmark.torch import TrainingBatches, torch_model
 from randpos.tasks import get_task
 
@@ -58,13 +59,22 @@ def run(
     steps: int = 1000,
     batch: int = 64,
     longest: int = 40,
-    lengths: range = range(10, 101, 10),
+    lengths: tuple[int, ...] = (1, 10, 20, 30, 40, 41, 50, 60, 70, 80, 90, 100),
     count: int = 100,
     seed: int = 0,
+    store: str | None = None,
 ) -> Result:
-    """Trains a model, tests it and prints accuracy by length."""
+    """Trains a model, tests it, prints accuracy by length and stores the result."""
     model = train(task, steps, batch, longest, seed)
-    result = evaluate(torch_model(model, task), task, lengths, count=count, training_length=longest)
+    entry = Entry(store, "torch-sincos", steps, batch, seed=seed) if store else None
+    result = evaluate(
+        torch_model(model, task),
+        task,
+        lengths,
+        count=count,
+        training_length=longest,
+        entry=entry,
+    )
     for tested in result.accuracies:
         print(f"length {tested.length:>4}: {100 * tested.accuracy:5.1f} %")
     if result.score is not None:
@@ -76,5 +86,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--task", default="bucket_sort")
     parser.add_argument("--steps", type=int, default=1000, help="training steps")
+    parser.add_argument("--store", help="folder of a store that the result goes to")
     options = parser.parse_args()
-    run(options.task, options.steps)
+    run(options.task, options.steps, store=options.store)

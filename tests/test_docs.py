@@ -48,7 +48,16 @@ def test_a_learned_table_has_a_row_for_each_position(encoding, rows):
 
 # Every public name is on the page.
 
-MODULES = ["", "paper", "results", "results.figures", "results.inspect", "torch", "huggingface"]
+MODULES = [
+    "",
+    "benchmark",
+    "paper",
+    "results",
+    "results.figures",
+    "results.inspect",
+    "torch",
+    "huggingface",
+]
 PUBLIC = [
     f"{module.__name__}.{name}"
     for module in (importlib.import_module(f"randpos.{m}".rstrip(".")) for m in MODULES)

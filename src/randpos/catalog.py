@@ -30,6 +30,9 @@ PAPER_ROWS = {
 }
 """The 13 combinations that the paper evaluates, in its order, and what it calls them."""
 
+OWN_MODEL = "external:"
+"""Begins the name of a model that was trained elsewhere; a store holds its results only."""
+
 
 @dataclass(frozen=True)
 class Combination:
@@ -134,6 +137,11 @@ def get_combination(name: str) -> Combination:
     'randomized-learned'
     """
     prefix, encoding = split_name(name)
+    if encoding.startswith(OWN_MODEL):
+        raise UserError(
+            f"encoding={name!r} is a model that was trained elsewhere, of which only the results "
+            "are known; pass an encoding of randpos."
+        )
     if ":" in encoding:
         return Combination(prefix, get_encoding(encoding), encoding)
     known = combinations()

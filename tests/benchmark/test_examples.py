@@ -5,14 +5,24 @@ from pathlib import Path
 
 import pytest
 
+from randpos.store.tables import read_store
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def test_the_torch_example_learns(capsys):
+def test_the_torch_example_learns_and_stores_its_result(capsys, tmp_path):
     run = runpy.run_path(str(EXAMPLES / "benchmark_torch.py"))["run"]
-    result = run("bucket_sort", steps=60, batch=16, longest=8, lengths=range(2, 13, 2), count=20)
+    result = run(
+        "bucket_sort",
+        steps=60,
+        batch=16,
+        longest=8,
+        lengths=(1, 4, 8, 9, 12),
+        count=20,
+        store=str(tmp_path),
+    )
     assert result.in_domain > 0.3  # chance is 0.2
-    assert result.score is not None
+    assert read_store(tmp_path).runs["encoding"].to_list() == ["external:torch-sincos"]
     assert "score (lengths beyond 8)" in capsys.readouterr().out
 
 

@@ -41,6 +41,7 @@ def here(tmp_path, monkeypatch):
         "results.figures.save",
         "benchmark.export.frames",
         "cli.benchmarking.write_tasks",
+        "cli.benchmarking.evaluate",
     ):
         monkeypatch.setattr(f"randpos.{name}", stop)
     monkeypatch.setattr("randpos.cli.sweeping.measure_worker", lambda run: Speed(1e9, 1.0))

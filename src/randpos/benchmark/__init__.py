@@ -16,6 +16,7 @@ from randpos.benchmark.references import (
     references,
 )
 from randpos.benchmark.sampling import Examples, batches, examples
+from randpos.benchmark.storing import Entry
 from randpos.benchmark.streams import Block
 from randpos.benchmark.vocabulary import DecoderVocabulary, EncoderVocabulary
 
@@ -23,6 +24,7 @@ __all__ = [
     "Block",
     "DecoderVocabulary",
     "EncoderVocabulary",
+    "Entry",
     "EvaluationError",
     "Examples",
     "Layout",

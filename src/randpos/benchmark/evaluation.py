@@ -1,5 +1,6 @@
 """`evaluate`: accuracy per length and the paper's score, for any function of token arrays."""
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,9 +10,11 @@ from jaxtyping import Int
 
 from randpos.benchmark.formats import placeholders
 from randpos.benchmark.sampling import Lengths, checked_lengths
+from randpos.benchmark.storing import Entry, recording
 from randpos.benchmark.streams import Block, blocks
 from randpos.benchmark.vocabulary import NO_CLASS
 from randpos.errors import UserError, check_count, plain
+from randpos.settings import Evaluation
 from randpos.store.result import Accuracy
 from randpos.tasks import get_task
 from randpos.tasks.base import Task
@@ -74,6 +77,7 @@ def evaluate(
     batch: int | None = None,
     seed: int = 0,
     training_length: int = 40,
+    entry: Entry | None = None,
 ) -> Result:
     """Tests a model at each length on the examples of the split `test`.
 
@@ -86,23 +90,42 @@ def evaluate(
         batch: Most examples per call of the model; by default all of a length.
         seed: Seed of the test examples. Keep 0 to compare with others.
         training_length: N, the longest length that the model was trained on.
+        entry: The row of a store that the result becomes. It is written after every length, and is
+            complete once all lengths are tested. For a score in tables, test N + 1 too.
 
     Raises:
         EvaluationError: The model failed or returned a wrong shape, type or NaN. Its `result`
-            has the lengths before.
+            has the lengths before, and so has the store.
     """
     problem, wanted = get_task(task), checked_lengths(lengths)
     check_count("count", count)
     check_count("training_length", training_length)
     if batch is not None:
         check_count("batch", batch)
-    found: list[Accuracy] = []
-    result = lambda: Result(task, tuple(found), training_length, count, seed)  # noqa: E731
-    for length in wanted:
-        try:
-            found.append(measure(model, problem, length, count, batch or count, seed))
-        except AnswerError as error:
-            raise EvaluationError(f"At length {length} {error}", result()) from error
+    found: dict[int, Accuracy] = {}
+
+    def result() -> Result:
+        accuracies = tuple(found[length] for length in sorted(found))
+        return Result(task, accuracies, training_length, count, seed)
+
+    with contextlib.ExitStack() as stack:
+        recorder = None
+        if entry is not None:
+            way = Evaluation(batch=count, seed=seed, draws=1)
+            experiment = entry.experiment(task, max(wanted), training_length, way)
+            recorder = stack.enter_context(recording(entry, experiment))
+            found |= {one.length: one for one in recorder.measured()}
+        for length in wanted:
+            if length in found:
+                continue
+            try:
+                found[length] = measure(model, problem, length, count, batch or count, seed)
+            except AnswerError as error:
+                raise EvaluationError(f"At length {length} {error}", result()) from error
+            if recorder is not None:
+                recorder.write(result().accuracies)
+        if recorder is not None:
+            recorder.finish()
     return result()
 
 

@@ -1,20 +1,31 @@
-"""`randpos tasks export` and `randpos tasks harness`: the benchmark as files."""
+"""The commands `tasks export` and `harness`, `benchmark references` and `leaderboard`."""
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import tyro
 
+from randpos.benchmark.evaluation import evaluate
 from randpos.benchmark.export import WRITERS, FileFormat
 from randpos.benchmark.formats import Form, Layout, Padding
 from randpos.benchmark.harness import PREFIX, write_tasks
+from randpos.benchmark.references import references
 from randpos.benchmark.sampling import Examples, parsed_lengths
+from randpos.benchmark.storing import Entry, Existing
 from randpos.benchmark.streams import Split
+from randpos.cli.display import percent
 from randpos.errors import UserError, check_count
+from randpos.results.leaderboard import leaderboard, markdown
+from randpos.store.files import read_file, write_atomic
+from randpos.store.tables import StoreTables, read_store
 from randpos.tasks import TASKS, get_task
 from randpos.tasks.base import Task
+
+MARKS = ("<!-- leaderboard -->", "<!-- end of leaderboard -->")
+"""The lines of a page that a leaderboard is written between."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,66 @@ class HarnessTasks:
         refuse_existing([self.out / f"{PREFIX}{task.name}.yaml" for task in tasks], self.overwrite)
         tests = [Examples(task, lengths, self.count, self.seed, "test") for task in tasks]
         print(*write_tasks(self.out, tests, self.training_length), sep="\n")
+
+
+@dataclass(frozen=True)
+class References:
+    """Test the reference models (guess, constant answer, oracle) and store their rows."""
+
+    names: tyro.conf.Positional[tuple[str, ...]] = ()
+    """The tasks; by default all fifteen."""
+    lengths: str = "1-500"
+    """Sampled lengths: numbers and ranges. A score needs N + 1 and the longest."""
+    count: int = 500
+    """Examples per length."""
+    training_length: int = 40
+    """N: the score counts the lengths beyond it."""
+    store: Path = Path("runs")
+    """The store that the rows go to."""
+    existing: Existing = "refuse"
+    """Refuse if the store has such rows, resume with missing lengths, or replace them."""
+
+    def __call__(self) -> None:
+        """Tests the models and prints their scores."""
+        lengths = parsed_lengths(self.lengths)
+        for task in dict.fromkeys(self.names or TASKS):
+            for name, model in references(task).items():
+                entry = Entry(self.store, name, steps=1, batch=1, existing=self.existing)
+                result = evaluate(
+                    model,
+                    task,
+                    lengths,
+                    count=self.count,
+                    training_length=self.training_length,
+                    entry=entry,
+                )
+                print(f"{task} {name}: score {percent(result.score)}", flush=True)
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Print the models of stores by their mean score, as a Markdown table."""
+
+    stores: tyro.conf.Positional[tuple[Path, ...]] = (Path("runs"),)
+    """The stores."""
+    out: Path | None = None
+    """A Markdown file; the table goes between its lines <!-- leaderboard --> and
+    <!-- end of leaderboard -->."""
+
+    def __call__(self) -> None:
+        """Prints the table, or writes it into the file."""
+        stores = [read_store(path) for path in self.stores]
+        joined = StoreTables(*(pl.concat(tables) for tables in zip(*stores, strict=True)))
+        table = markdown(*leaderboard(joined))
+        if self.out is None:
+            print(table)
+            return
+        before, begin, rest = read_file(self.out).decode().partition(MARKS[0])
+        _, end, after = rest.partition(MARKS[1])
+        if not end:
+            raise UserError(f"{self.out} needs the lines {MARKS[0]} and {MARKS[1]}.")
+        write_atomic(self.out, f"{before}{begin}\n\n{table}\n\n{end}{after}".encode())
+        print(self.out)
 
 
 def tasks_of(names: Sequence[str]) -> list[Task]:

@@ -98,6 +98,20 @@ COMMANDS = {
         "Write tasks for lm-evaluation-harness: a YAML file each, and their examples.",
         ("tasks harness", "tasks harness reverse_string odds_first --lengths 10-100:10"),
     ),
+    "benchmark references": Command(
+        "benchmarking:References",
+        "Test the reference models (guess, constant answer, oracle) and store their rows.",
+        (
+            "benchmark references --store runs",
+            "benchmark references bucket_sort --lengths 1,40,41,60-200:20 --count 100",
+        ),
+    ),
+    "benchmark leaderboard": Command(
+        "benchmarking:Leaderboard",
+        "Print the models of stores by their mean score, as a Markdown table.",
+        ("benchmark leaderboard results", "benchmark leaderboard runs --out board.md"),
+        compiles=False,
+    ),
     "encodings": Command(
         "listing:Encodings",
         "List every encoding with every scheme of positions.",
@@ -120,7 +134,7 @@ def usage() -> str:
             "",
             "usage: randpos COMMAND [OPTIONS]",
             "",
-            *(f"  {name:<14} {command.summary}" for name, command in COMMANDS.items()),
+            *(f"  {name:<22} {command.summary}" for name, command in COMMANDS.items()),
             "",
             "randpos COMMAND --help lists the options of a command, with examples.",
         ]

@@ -1,13 +1,17 @@
 """How tasks and encodings are shown everywhere: labels, order, colours, markers and lines."""
 
+import zlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from randpos.catalog import PAPER_ROWS, combinations
+from randpos.catalog import OWN_MODEL, PAPER_ROWS, combinations
 from randpos.encodings import ENCODINGS, Encoding
 from randpos.experiment import split_name
 from randpos.tasks import TASKS
 
+OWN_COLORS = ("#000000", "#b2182b", "#2166ac", "#1b7837", "#762a83")
+OWN_MARKERS = ("*", "<", ">", "8", "H")
+"""Looks of models that were trained elsewhere, chosen by a hash of the name."""
 LINES = {"": "--", "randomized": "-", "unsorted": ":"}
 """Plain encodings are dashed, randomized ones solid, unsorted ones dotted."""
 LABELS = {"": "{}", "randomized": "Randomized {}", "unsorted": "Randomized {} w/o sorting"}
@@ -30,6 +34,10 @@ def look(name: str) -> Look:
     >>> look("randomized-rope")
     Look(label='Randomized RoPE', color='#d55e00', marker='D', line='-', filled=True)
     """
+    if name.startswith(OWN_MODEL):
+        label = name.removeprefix(OWN_MODEL)
+        mark, color = divmod(zlib.crc32(label.encode()) % 25, 5)
+        return Look(label, OWN_COLORS[color], OWN_MARKERS[mark], LINES[""], False)
     prefix, encoding = split_name(name)
     # An encoding of one's own has the default look: code that a store names is not loaded.
     style = ENCODINGS.get(encoding, Encoding)

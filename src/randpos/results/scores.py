@@ -7,7 +7,7 @@ import json
 
 import polars as pl
 
-from randpos.catalog import combinations
+from randpos.catalog import OWN_MODEL, combinations
 from randpos.experiment import Experiment, flat
 from randpos.paper.statements import MARGIN
 from randpos.store.tables import StoreTables
@@ -66,12 +66,15 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
     drawn = pl.when(pl.col("encoding").is_in(list(randomized))).then(pl.col(SETTING)).name.keep()
     reading = pl.col("encoding").replace_strict(randomized, default=None, return_dtype=pl.String)
     step = pl.col("step")
+    # The training time of a model from elsewhere is not known.
+    elsewhere = pl.col("encoding").str.starts_with(OWN_MODEL)
+    seconds = pl.when(~elsewhere).then("seconds")
     scored = runs.join(tests, on="run", how="left", maintain_order="left").with_columns(
         drawn,
         as_in_text=(pl.col("reading") == reading) & (pl.col("draw") == PAPER.positions.draw),
         variant=pl.col("config").map_elements(variant, pl.String),
-        hours=pl.col("seconds") / 3600,
-        paper_hours=pl.col("seconds") / pl.when(step > 0).then(step) * PAPER.steps / 3600,
+        hours=seconds / 3600,
+        paper_hours=seconds / pl.when(step > 0).then(step) * PAPER.steps / 3600,
         chance=pl.col("task").replace_strict(
             {name: task.chance for name, task in TASKS.items()},
             default=None,

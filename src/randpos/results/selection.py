@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from randpos.catalog import OWN_MODEL
 from randpos.paper.looks import task_label, task_order
 from randpos.results.scores import BUDGET, PAPER, counted_runs
 
@@ -56,10 +57,16 @@ def budgets(scored: pl.DataFrame) -> list[Budget]:
 
 
 def within(scored: pl.DataFrame, budget: Budget | None) -> pl.DataFrame:
-    """Keeps the runs of a budget; none of them where there is no budget."""
+    """Keeps the runs of a budget; none of them where there is no budget.
+
+    Models that were trained elsewhere are kept if N and M agree: their training is their own.
+    """
     if budget is None:
         return scored.clear()
-    return scored.filter(*(pl.col(name) == value for name, value in budget._asdict().items()))
+    alike = {name: pl.col(name) == value for name, value in budget._asdict().items()}
+    tested_alike = alike["training_length"] & alike["test_length"]
+    elsewhere = pl.col("encoding").str.starts_with(OWN_MODEL)
+    return scored.filter(pl.all_horizontal(alike.values()) | (elsewhere & tested_alike))
 
 
 def usual_maximum(scored: pl.DataFrame) -> pl.DataFrame:
@@ -163,6 +170,9 @@ def select(
     diverged = relevant.filter(pl.col("status") == "diverged", *alike).height
     if diverged:
         notes.append(f"Not counted: {count(diverged, 'run')} that diverged.")
+    own = complete.filter(pl.col("encoding").str.starts_with(OWN_MODEL))
+    if own.height:
+        notes.append(f"{count(own['encoding'].n_unique(), 'model')} trained elsewhere.")
     others = scored.filter(pl.col("status") == "complete").height - complete.height
     if others:
         notes.append(f"{count(others, 'complete run')} of other encodings or settings left out.")
