@@ -125,6 +125,11 @@ class Experiment:
         added after version 0.1 (`LATER`) counts only where it differs from its default, so that
         runs keep their names when settings are added.
         """
+        if not self.positions.maximum:
+            raise UserError(
+                "positions.maximum=0 (auto) is not chosen yet, so the run has no name; pass the "
+                "experiment through randpos.setup.choose_maximum."
+            )
         data = self.to_dict()
         del data["evaluation"]
         data["encoding"] = self.encoding_name
@@ -200,6 +205,15 @@ def _part(kind: type, values: tuple[tuple[str, Any], ...]) -> Any:
     return kind(**dict(values))
 
 
+_RECIPE: dict[str, Any] = {
+    "batch": 32,
+    "learning_rate": 5e-4,
+    "test_length": 200,
+    "positions": PositionOptions(maximum=0),
+    "model": Architecture(dropout=0.0),
+    "optimizer": Optimizer("muon", warmup=100, final_rate=0.1, average=0.99),
+}
+
 PRESETS: dict[str, dict[str, Any]] = {
     "smoke": {
         "steps": 20,
@@ -208,13 +222,24 @@ PRESETS: dict[str, dict[str, Any]] = {
         "evaluation": Evaluation(stride=20, batch=16),
     },
     "laptop": {
-        "steps": 5_000,
-        "test_length": 200,
-        "evaluation": Evaluation(stride=10, batch=128),
+        **_RECIPE,
+        "steps": 2_000,
+        "lengths": Schedule("regular_increase", initial=10, increase=1, every=20),
+        "evaluation": Evaluation(stride=20, batch=96),
+    },
+    "overnight": {
+        **_RECIPE,
+        "steps": 40_000,
+        "lengths": Schedule("regular_increase", initial=10, increase=1, every=400),
+        "evaluation": Evaluation(stride=10, batch=256),
     },
     "paper": {},
 }
-"""Budgets by name: seconds, some minutes on two cores, and the paper's own."""
+"""Budgets by name: seconds, a minute or two, an hour or two on one core, and the paper's own.
+
+`laptop` and `overnight` are recipes of ours for small budgets; docs/recipe.md lists every
+difference from the paper.
+"""
 
 
 def preset(name: str) -> Experiment:

@@ -35,7 +35,7 @@ import equinox as eqx
 from randpos.errors import UserError, check_seconds
 from randpos.experiment import Evaluation, Experiment
 from randpos.nn.model import Encoder
-from randpos.setup import resolve
+from randpos.setup import choose_maximum, resolve
 from randpos.store import checkpoints
 from randpos.store.accuracies import read_accuracies, write_accuracies
 from randpos.store.folder import RunFolder, Store
@@ -188,6 +188,7 @@ def train(
         The members in the order of seeds, then rates.
     """
     check_seconds("save_every", save_every)
+    experiment = choose_maximum(experiment)
     members = [
         dataclasses.replace(experiment, seed=int(seed), learning_rate=float(rate))
         for seed in (seeds if seeds is not None else [experiment.seed])

@@ -35,7 +35,7 @@ class PositionOptions:
     """How randomized positions are drawn; without effect on ordinal positions."""
 
     maximum: int = 2048
-    """L, the largest position."""
+    """L, the largest position. 0 or `auto`: twice the tokens of the longest tested sequence."""
     reading: Reading | Literal["default"] = "default"
     """What a randomized offset is: `positions`, `distances` or `released` (see docs/fidelity.md).
     The default is `distances` for ALiBi and `positions` for all others, as in the paper's text."""
@@ -44,7 +44,8 @@ class PositionOptions:
 
     def __post_init__(self) -> None:
         reading = "positions" if self.reading == "default" else self.reading
-        check_positions(self.maximum, reading, self.draw)
+        # 0 stands for a number that depends on the task: `setup.choose_maximum` fills it in.
+        check_positions(self.maximum or MAX_POSITION, reading, self.draw)
 
 
 class Shape(NamedTuple):

@@ -1,5 +1,6 @@
 """Resolves an experiment: from settings to the task, encoding, positions and model they name."""
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -61,6 +62,25 @@ class Setup:
         return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(self.skeleton[0]))
 
 
+def choose_maximum(experiment: Experiment) -> Experiment:
+    """Returns the experiment with a number for an L of 0 (auto).
+
+    It is twice the number of tokens of the longest sequence that is tested: room for every test,
+    while positions stay dense enough to be met often in a short training. docs/recipe.md has the
+    measurements.
+
+    >>> from randpos.settings import PositionOptions
+    >>> auto = Experiment(task="reverse_string", positions=PositionOptions(maximum=0))
+    >>> choose_maximum(auto).positions.maximum
+    2000
+    """
+    if experiment.positions.maximum:
+        return experiment
+    longest = int(total_length(get_task(experiment.task), experiment.test_length))
+    positions = dataclasses.replace(experiment.positions, maximum=2 * longest)
+    return dataclasses.replace(experiment, positions=positions)
+
+
 @lru_cache(maxsize=4096)
 def resolve(experiment: Experiment) -> Setup:
     """Loads what an experiment names, and checks what its fields alone cannot tell.
@@ -71,6 +91,7 @@ def resolve(experiment: Experiment) -> Setup:
         UserError: A name is unknown, a setting does not apply to the encoding, L is too small, or
             the model or a batch is too large.
     """
+    experiment = choose_maximum(experiment)
     task, combination = get_task(experiment.task), get_combination(experiment.encoding)
     options = experiment.positions
     scheme = combination.scheme(

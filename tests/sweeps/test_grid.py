@@ -74,7 +74,7 @@ def test_a_grid_overrides_its_base_and_an_axis_what_is_fixed():
     assert (one.steps, one.batch, one.seed) == (2, 5, 3)
 
 
-@pytest.mark.parametrize("one", [Experiment(), tiny(), preset("laptop")])
+@pytest.mark.parametrize("one", [Experiment(), tiny(), preset("smoke")])
 def test_flat_settings_make_the_same_experiment_again(one):
     assert Grid("again", flat(one.to_dict())).expand() == [one]
 

@@ -45,6 +45,9 @@ def parse(name: str, arguments: Sequence[str], kind: Callable[..., Any]) -> Call
         SystemExit: Help was asked for, and has been printed.
     """
     arguments = [re.sub("^--preset(?==|$)", "--budget", argument) for argument in arguments]
+    for place, flag in enumerate(arguments[:-1]):
+        if flag == "--positions.maximum" and arguments[place + 1] == "auto":
+            arguments[place + 1] = "0"
     for flag, value in zip(arguments, [*arguments, None][1:], strict=True):
         if flag.partition("=")[0] in ("--store", "--out") and (value == "" or flag.endswith("=")):
             raise UserError(f"{flag.rstrip('=')} is empty; name a file or a folder.")

@@ -70,20 +70,22 @@ def within(scored: pl.DataFrame, budget: Budget | None) -> pl.DataFrame:
 
 
 def usual_maximum(scored: pl.DataFrame) -> pl.DataFrame:
-    """Keeps the randomized runs of one L: that of the most cells, of several the paper's."""
+    """Keeps the randomized runs of one L per task: of the most encodings, of several the paper's.
+
+    Runs are compared within a task only, and a budget may choose L by the task's longest sequence.
+    """
     drawn = scored.filter(pl.col("maximum").is_not_null())
-    sizes = drawn.group_by("maximum").agg(cells=pl.struct("task", "encoding").n_unique())
-    sizes = sizes.sort(
-        -pl.col("cells").cast(pl.Int64), pl.col("maximum") != PAPER.positions.maximum, "maximum"
-    )
-    return drawn.join(sizes.head(1), on="maximum", how="semi")
+    sizes = drawn.group_by("task", "maximum").agg(cells=pl.col("encoding").n_unique())
+    foreign = pl.col("maximum") != PAPER.positions.maximum
+    sizes = sizes.sort("task", -pl.col("cells").cast(pl.Int64), foreign, "maximum")
+    return drawn.join(sizes.unique("task", keep="first"), on=["task", "maximum"], how="semi")
 
 
 def usual_positions(scored: pl.DataFrame) -> pl.DataFrame:
     """Keeps the randomized runs whose positions were drawn in one way, and all ordinal ones.
 
-    All encodings have the L of `usual_maximum`. Each has the reading and draw of the paper's text,
-    or else those of its most tasks.
+    All encodings of a task have the L of `usual_maximum`. Each has the reading and draw of the
+    paper's text, or else those of its most tasks.
     """
     drawn = usual_maximum(scored)
     ways = drawn.group_by("encoding", "reading", "draw").agg(

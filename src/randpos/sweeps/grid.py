@@ -11,6 +11,7 @@ from typing import Any
 
 from randpos.errors import StorageError, UserError, quoted
 from randpos.experiment import Experiment, flat
+from randpos.setup import choose_maximum
 from randpos.store.files import read_file
 
 MAX_RUNS = 100_000
@@ -58,8 +59,8 @@ def _build(settings: Mapping[str, Any]) -> Experiment:
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
                 raise UserError(f"{name} cannot be set: {part} is a value, not a table of fields.")
-        inner[last] = value
-    return Experiment.from_dict(tree)
+        inner[last] = 0 if (name, value) == ("positions.maximum", "auto") else value
+    return choose_maximum(Experiment.from_dict(tree))
 
 
 def distinct(experiments: Iterable[Experiment]) -> list[Experiment]:
