@@ -1,7 +1,7 @@
-"""Trained encoders as safetensors files that PyTorch reads. Writing one does not need PyTorch.
+"""Writes trained encoders to safetensors files that PyTorch reads; PyTorch is not needed for it.
 
-The names and the layout of the arrays are those of `randpos.torch.Encoder.state_dict()`; what is
-needed to build that encoder stands in the header of the file.
+The names and the layout of the arrays are those of `randpos.torch.Encoder.state_dict()`. The header
+of the file holds the sizes that `randpos.torch.load_encoder` builds the encoder from.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from randpos.nn.model import Block, Encoder
 from randpos.store.files import write_atomic
 
 HEADER = "randpos"
-"""The key of the header under which the sizes stand, as JSON."""
+"""The key of the header that holds the sizes, as JSON."""
 
 
 def export_torch(model: Encoder, path: str | PathLike[str]) -> None:
@@ -29,7 +29,7 @@ def export_torch(model: Encoder, path: str | PathLike[str]) -> None:
 
     Args:
         model: The encoder, with the parameters of one run.
-        path: The file to write, by custom with the ending `.safetensors`.
+        path: The file to write, usually with the ending `.safetensors`.
     """
     encoding = model.encoding
     if not (encoding.pytorch and ENCODINGS.get(encoding.name) is type(encoding)):
@@ -42,7 +42,7 @@ def export_torch(model: Encoder, path: str | PathLike[str]) -> None:
 
 
 def describe(model: Encoder) -> dict[str, object]:
-    """Returns the sizes of an encoder and the name of its encoding, as JSON holds them."""
+    """Returns the sizes of an encoder and the name of its encoding, ready for JSON."""
     encoding = model.encoding
     options = {"normalise": encoding.normalise} if isinstance(encoding, Geometric) else {}
     return {
@@ -78,7 +78,7 @@ def _block(block: Block, prefix: str) -> dict[str, np.ndarray]:
 
 
 def _linear(linear: Linear, prefix: str) -> dict[str, np.ndarray]:
-    """PyTorch keeps the matrix of a linear map transposed."""
+    """Returns the arrays of a linear map; PyTorch stores the matrix transposed."""
     arrays = {f"{prefix}weight": np.asarray(linear.weight).T}
     if linear.bias is not None:
         arrays[f"{prefix}bias"] = np.asarray(linear.bias)
@@ -86,7 +86,7 @@ def _linear(linear: Linear, prefix: str) -> dict[str, np.ndarray]:
 
 
 def _encoding(encoding: Encoding) -> dict[str, np.ndarray]:
-    """Parameters with a leading axis `layer` are dealt out to a module per layer."""
+    """Returns the arrays of an encoding; a leading axis `layer` is split into one per module."""
     arrays: dict[str, np.ndarray] = {}
     for field in dataclasses.fields(encoding):
         value = getattr(encoding, field.name)
