@@ -25,7 +25,7 @@ def cached(experiment: Experiment) -> Evaluator:
     return Evaluator(experiment)
 
 
-def shared_evaluator(experiment: Experiment) -> Evaluator:
+def shared_evaluator(experiment: Experiment, *_: object) -> Evaluator:
     """One for all that differs only in seed and stride."""
     options = dataclasses.replace(experiment.evaluation, stride=1)
     return cached(dataclasses.replace(experiment, seed=0, evaluation=options))
@@ -109,23 +109,73 @@ def test_a_stopped_test_goes_on_where_it_was(run):
 
 
 def test_scores_are_of_all_lengths_or_none(run):
-    assert run.score() is None
-    assert run.in_domain() is None
+    assert run.score(0) is None
+    assert run.in_domain(0) is None
     run.evaluate(max_length=5)
-    assert run.score() is None
-    assert run.in_domain() is not None
+    assert run.score(0) is None
+    assert run.in_domain(0) is not None
     curve = run.evaluate()[0]
     values = [a.accuracy for a in curve]
-    assert run.score() == pytest.approx(np.mean(values[4:]))
-    assert run.in_domain() == pytest.approx(np.mean(values[:4]))
+    assert run.score(0) == pytest.approx(np.mean(values[4:]))
+    assert run.in_domain(0) == pytest.approx(np.mean(values[:4]))
 
 
 def test_scores_of_another_way_of_testing(run):
     options = Evaluation(batch=8)
     curve = run.evaluate(options)[0]
-    assert run.score() is None
+    assert run.score(0) is None
     assert run.score(0, options) == pytest.approx(np.mean([a.accuracy for a in curve[4:]]))
     assert run.in_domain(0, options) == pytest.approx(np.mean([a.accuracy for a in curve[:4]]))
+
+
+def test_the_score_of_an_ensemble_asks_for_a_member(run):
+    for method in (run.score, run.in_domain):
+        with pytest.raises(UserError, match=r"has 2 members; pass .*\(member=0\), or call scores"):
+            method()
+    assert Run(run.folders[:1]).score() is None
+
+
+def test_frames_hold_every_member(run):
+    curves = run.evaluate()
+    rows = run.scores().to_dicts()
+    assert [row["seed"] for row in rows] == [0, 1]
+    assert [row["score"] for row in rows] == [run.score(0), run.score(1)]
+    found = run.accuracies()
+    assert found.height == 12
+    for seed, curve in enumerate(curves):
+        mine = found.filter(seed=seed).select("length", "accuracy", "whole", "error")
+        assert mine.rows() == [tuple(a) for a in curve]
+    shown = repr(run)
+    assert all(row["run"] in shown and row["run"] in run._repr_html_() for row in rows)
+    shutil.rmtree(run.folders[0].path)
+    assert "cannot be read" in repr(run)
+    assert "cannot be read" in run._repr_html_()
+
+
+def test_the_figure_has_the_mean_over_seeds_and_a_band(run):
+    curves = run.evaluate()
+    (axes,) = run.plot().axes
+    line = axes.lines[0]
+    mean = np.mean([[a.accuracy for a in curve] for curve in curves], axis=0)
+    np.testing.assert_allclose(line.get_ydata(), 100 * mean)
+    assert list(line.get_xdata()) == [1, 2, 3, 4, 5, 6]
+    (band,) = axes.collections
+    edges = band.get_paths()[0].vertices
+    lowest = min(a.accuracy for curve in curves for a in curve)
+    assert edges[:, 1].min() == pytest.approx(100 * lowest)
+
+
+def test_longer_lengths_than_planned_are_added_and_change_no_score(run):
+    short = run.evaluate()
+    before = run.scores()
+    longer = run.evaluate(max_length=16)  # 32 tokens: as many as L
+    assert [a.length for a in longer[0]] == list(range(1, 17))
+    assert [curve[:6] for curve in longer] == short
+    assert run.scores().equals(before)
+    with pytest.raises(UserError, match=r"max_length=17 of reverse_string needs more .* pass 16"):
+        run.evaluate(max_length=17)
+    with pytest.raises(UserError, match="max_length=0 must be at least 1"):
+        run.evaluate(max_length=0)
 
 
 def test_two_that_test_one_run_do_not_drop_each_others_lengths(run):

@@ -26,32 +26,47 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
+import polars as pl
 
 from randpos.errors import UserError, check_seconds
 from randpos.experiment import Evaluation, Experiment
 from randpos.nn.model import Encoder
+from randpos.progress import View, open_view
+from randpos.run_display import describe_run, describe_run_html, plot_run
 from randpos.setup import choose_maximum, resolve
 from randpos.store import checkpoints
-from randpos.store.accuracies import read_accuracies, write_accuracies
+from randpos.store.accuracies import SCHEMA, read_accuracies, write_accuracies
 from randpos.store.folder import RunFolder, Store
 from randpos.store.result import Accuracy
+from randpos.training.compilation import Compiling, silent
 from randpos.training.evaluation import Evaluator, lengths_to_test
 from randpos.training.loop import Progress, Strategy, advance_all, start_member
 from randpos.training.score import in_domain, score
 from randpos.training.step import make_engine
 from randpos.training.tracking import Name as TrackerName
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Run:
-    """The trained members of an ensemble, as they lie in the store."""
+    """The trained members of an ensemble, as the store holds them.
+
+    In a notebook it is shown as a table of its members with their scores.
+    """
 
     folders: tuple[RunFolder, ...]
+
+    def __repr__(self) -> str:
+        return describe_run(self)
+
+    def _repr_html_(self) -> str:
+        return describe_run_html(self)
 
     def experiment(self, member: int = 0) -> Experiment:
         """Returns what a member was trained on."""
@@ -76,48 +91,114 @@ class Run:
         evaluation: Evaluation | None = None,
         report: Callable[[int, Accuracy], None] | None = None,
         max_length: int | None = None,
+        progress: bool | View = True,
     ) -> list[list[Accuracy]]:
         """Tests every member at every length that is not yet in the store.
 
         Args:
             evaluation: How densely; by default as the experiment says.
             report: Called with the member and each new accuracy.
-            max_length: The longest length; by default the experiment's M.
+            max_length: The longest length; by default the experiment's M. It may be longer, as far
+                as the encoding permits: up to L tokens with randomized positions.
+            progress: Show progress on a terminal or in a notebook.
 
         Returns:
             For each member, its accuracies by length; none for a member that diverged.
         """
-        curves, evaluator = [], None
-        for folder in self.folders:
-            experiment = folder.experiment()
-            if evaluation is not None:
-                experiment = dataclasses.replace(experiment, evaluation=evaluation)
-            resolve(experiment)  # Raises errors before any work.
-            evaluator = evaluator or Evaluator(experiment)
-            report_member = report and partial(report, len(curves))
-            with contextlib.ExitStack() as stack:
-                # Two processes that test one run would drop each other's lengths.
-                if untested(folder, experiment, max_length):
-                    stack.callback(folder.lock().release)
-                curves.append(
-                    evaluate_run(folder, experiment, evaluator, report_member, max_length)
-                )
+        curves: list[list[Accuracy]] = []
+        evaluator = None
+        with open_view(progress) as view:
+            for member, folder in enumerate(self.folders):
+                experiment = folder.experiment()
+                if evaluation is not None:
+                    experiment = dataclasses.replace(experiment, evaluation=evaluation)
+                resolve(experiment)  # Raises errors before any work.
+                evaluator = evaluator or Evaluator(experiment, view.compiling)
+
+                def told(
+                    accuracy: Accuracy, member: int = member, experiment: Experiment = experiment
+                ) -> None:
+                    view.tested(experiment, accuracy)
+                    if report is not None:
+                        report(member, accuracy)
+
+                with contextlib.ExitStack() as stack:
+                    # Two processes that test one run would drop each other's lengths.
+                    if untested(folder, experiment, max_length):
+                        stack.callback(folder.lock().release)
+                    curves.append(evaluate_run(folder, experiment, evaluator, told, max_length))
         return curves
 
-    def score(self, member: int = 0, evaluation: Evaluation | None = None) -> float | None:
+    def score(
+        self, member: int | None = None, evaluation: Evaluation | None = None
+    ) -> float | None:
         """Returns the mean accuracy over the lengths N+1..M, if it has been evaluated up to M.
 
         Args:
-            member: Which one.
+            member: Which one; may be left out if there is only one.
             evaluation: How it was tested; by default as the experiment says.
         """
-        experiment, found = self._tested(member, evaluation)
+        experiment, found = self._tested(self._only(member, "score"), evaluation)
         return score(found, experiment.lengths.maximum, experiment.test_length)
 
-    def in_domain(self, member: int = 0, evaluation: Evaluation | None = None) -> float | None:
+    def in_domain(
+        self, member: int | None = None, evaluation: Evaluation | None = None
+    ) -> float | None:
         """Returns the mean accuracy over the lengths 1..N, if it has been evaluated up to N."""
-        experiment, found = self._tested(member, evaluation)
+        experiment, found = self._tested(self._only(member, "in_domain"), evaluation)
         return in_domain(found, experiment.lengths.maximum)
+
+    def scores(self, evaluation: Evaluation | None = None) -> pl.DataFrame:
+        """Returns a row per member: its run, seed, rate, status, score and in-domain accuracy.
+
+        Args:
+            evaluation: How the members were tested; by default as the experiment says.
+        """
+        rows = [
+            {
+                "run": folder.path.name,
+                "seed": folder.experiment().seed,
+                "learning_rate": folder.experiment().learning_rate,
+                "status": folder.status(),
+                "score": self.score(member, evaluation),
+                "in_domain": self.in_domain(member, evaluation),
+            }
+            for member, folder in enumerate(self.folders)
+        ]
+        return pl.DataFrame(rows, schema_overrides={"score": pl.Float64, "in_domain": pl.Float64})
+
+    def accuracies(self, evaluation: Evaluation | None = None) -> pl.DataFrame:
+        """Returns a row per member and tested length; `.to_pandas()` makes it a pandas frame.
+
+        Args:
+            evaluation: How the members were tested; by default as the experiment says.
+        """
+        rows = [
+            (experiment.seed, experiment.learning_rate, *accuracy)
+            for experiment, found in (self._tested(i, evaluation) for i in range(len(self.folders)))
+            for accuracy in found
+        ]
+        schema = {"seed": pl.Int64, "learning_rate": pl.Float64, **SCHEMA}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def plot(self, evaluation: Evaluation | None = None) -> "Figure":
+        """Draws accuracy over length: the mean over seeds, and a band from the worst to the best.
+
+        Args:
+            evaluation: How the members were tested; by default as the experiment says.
+
+        Returns:
+            A Matplotlib figure.
+        """
+        return plot_run(self, evaluation)
+
+    def _only(self, member: int | None, method: str) -> int:
+        if member is None and len(self.folders) > 1:
+            raise UserError(
+                f"this run has {len(self.folders)} members; pass {method}(member=0), or call "
+                "scores() for all of them."
+            )
+        return member or 0
 
     def _tested(
         self, member: int, evaluation: Evaluation | None
@@ -170,6 +251,7 @@ def train(
     save_every: float = 60.0,
     track: Sequence[TrackerName] = (),
     strategy: Strategy | None = None,
+    progress: bool | View = True,
 ) -> Run:
     """Trains an experiment, or an ensemble of it, continuing where an earlier call was stopped.
 
@@ -183,6 +265,7 @@ def train(
         track: Trackers that metrics are sent to as well.
         strategy: Advance members one after the other (`map`, the default on a CPU, where it is as
             fast and bit-identical to training alone) or together (`vmap`, the default elsewhere).
+        progress: Show progress on a terminal or in a notebook.
 
     Returns:
         The members in the order of seeds, then rates.
@@ -203,13 +286,21 @@ def train(
         for folder in folders:
             if folder.result() is None:
                 stack.callback(folder.lock().release)
+        view = stack.enter_context(open_view(progress))
+
+        def told(now: Progress) -> None:
+            view(now)
+            if report is not None:
+                report(now)
+
         train_members(
             members,
             folders,
-            report=report,
+            report=told,
             save_every=save_every,
             track=track,
             strategy=strategy,
+            compiling=view.compiling,
         )
     return Run(folders)
 
@@ -222,6 +313,7 @@ def train_members(
     save_every: float = 60.0,
     track: Sequence[TrackerName] = (),
     strategy: Strategy | None = None,
+    compiling: Compiling = silent,
 ) -> None:
     """Trains experiments that differ only in seed and learning rate, as one program.
 
@@ -237,4 +329,11 @@ def train_members(
                 continue
             folder.create(member)
             active.append(start_member(engine, number, member, folder, track, stack))
-        advance_all(engine, active, report=report, save_every=save_every, strategy=strategy)
+        advance_all(
+            engine,
+            active,
+            report=report,
+            save_every=save_every,
+            strategy=strategy,
+            compiling=compiling,
+        )

@@ -1,16 +1,10 @@
-"""What is printed: tables, JSON, the plot and progress."""
+"""What is printed: tables, JSON and the plot."""
 
-import io
 import itertools
 import json
 
-import pytest
-from rich.console import Console
-
 from randpos import Accuracy
-from randpos.cli.display import TrainingView, plot, show
-from randpos.training.loop import Progress
-from tests.experiments import tiny
+from randpos.cli.display import plot, show
 
 ROWS = [
     {"name": "a", "count": 1234567, "rate": 3e-4, "yes": True, "none": None},
@@ -73,36 +67,3 @@ def test_the_plot_fits_whatever_was_tested():
 
 def test_no_curves_are_an_empty_plot():
     assert "chance" in plot({}, 40, 0.5)
-
-
-def progress(member: int, step: int) -> Progress:
-    return Progress(member, tiny(seed=member), step, 0.6931, 0.512, 2.0)
-
-
-@pytest.mark.parametrize("boot", [0.0, 1e6])
-def test_without_a_terminal_there_is_a_line_now_and_then(monkeypatch, boot):
-    """A monotonic clock counts from boot, which may be a moment ago."""
-    now = boot
-    monkeypatch.setattr("time.monotonic", lambda: now)
-    out = io.StringIO()
-    with TrainingView(Console(file=out, width=80), every=10.0) as view:
-        for step in (10, 20, 30, 40, 60):
-            view(progress(0, step))
-            now += 4.0
-    first, second, last = out.getvalue().splitlines()
-    assert "step 10/60" in first
-    assert "step 40/60" in second
-    assert "step 60/60" in last
-    wanted = ("seed 0, rate 0.01", "30.0 steps/s", "loss 0.6931", "accuracy 51.2", "0 s left")
-    assert all(text in last for text in wanted)
-
-
-def test_on_a_terminal_every_member_has_a_bar():
-    out = io.StringIO()
-    with TrainingView(Console(file=out, width=160, force_terminal=True)) as view:
-        for member in (0, 1):
-            view(progress(member, 40))
-    text = out.getvalue()
-    assert "seed 0" in text
-    assert "seed 1" in text
-    assert "40/60" in text

@@ -254,7 +254,8 @@ def test_train_then_evaluate(capsys):
     # The same command again trains and tests nothing; text shows table, accuracies and curve.
     assert main(arguments) == 0
     out, err = capsys.readouterr()
-    assert err == ""
+    assert "steps/s" not in err
+    assert "randpos evaluate" in err
     assert "longest training length N=4" in out
     assert f"{100 * rows[0]['score']:.1f}" in out
 
@@ -274,8 +275,12 @@ def test_train_then_evaluate(capsys):
     # Shorter than the training length, which then cannot be marked.
     assert main([*test, "--max-length", "2"]) == 0
     assert "–" in capsys.readouterr().out
-    said = refusal(capsys, *test, "--max-length", "7")
-    assert "max_length=7 must lie between 1 and M=6" in said
+    # Longer than planned: the score stays the mean over N+1..M.
+    assert main([*test, "--max-length", "8", "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert [point["length"] for point in row["accuracies"]] == list(range(1, 9))
+    assert row["score"] == rows[0]["score"]
+    assert "pass 16 or less" in refusal(capsys, *test, "--max-length", "17")
 
 
 @pytest.mark.filterwarnings("default:.*diverged:UserWarning")

@@ -78,10 +78,11 @@ def test_a_shorter_test_ends_at_its_longest_length(longest):
     assert lengths_to_test(Experiment(), longest) == list(range(1, longest + 1))
 
 
-@pytest.mark.parametrize("longest", [0, -1, 501])
-def test_lengths_that_the_run_was_not_made_for_are_refused(longest):
-    with pytest.raises(UserError, match=f"max_length={longest} must lie between 1 and M=500"):
-        lengths_to_test(Experiment(), longest)
+@pytest.mark.parametrize("longest", [0, -1, 1025])
+def test_lengths_that_no_positions_are_left_for_are_refused(longest):
+    with pytest.raises(UserError, match=f"max_length={longest} (must be at least 1|of .* L=2048)"):
+        lengths_to_test(Experiment(), longest)  # L = 2048, and 2 n tokens
+    assert lengths_to_test(Experiment(), 1024) == list(range(1, 1025))
 
 
 @pytest.mark.parametrize(("seen", "longest"), [(40, 500), (1, 1), (1, 500), (40, 41), (500, 500)])
@@ -249,7 +250,7 @@ def test_a_whole_answer_is_never_right_more_often_than_its_tokens_on_average():
 def test_lengths_are_padded_to_the_smallest_size_that_fits(monkeypatch):
     used = []
     counts = Counts(1, 1, 1)
-    monkeypatch.setattr(evaluation, "sizes", lambda _: [4, 8, 12])
+    monkeypatch.setattr(evaluation, "sizes", lambda *_: [4, 8, 12])
     monkeypatch.setattr(
         evaluation, "count", lambda _, size, *rest, parts: (used.append(size), counts)[1]
     )
@@ -257,3 +258,10 @@ def test_lengths_are_padded_to_the_smallest_size_that_fits(monkeypatch):
     experiment = tiny(test_length=12)
     list(Evaluator(experiment).test(None, range(1, 13)))
     assert used == [4] * 4 + [8] * 4 + [12] * 4
+
+
+def test_a_table_of_learned_positions_ends_at_m_and_formulas_do_not():
+    with pytest.raises(UserError, match="learned has parameters for positions up to M only"):
+        lengths_to_test(tiny(encoding="learned"), 7)
+    assert lengths_to_test(tiny(encoding="rope"), 7)[-2:] == [6, 7]
+    assert sizes(tiny(), 16) == [*sizes(tiny()), 9, 13, 16]  # at most L = 32 tokens

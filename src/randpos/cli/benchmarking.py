@@ -16,8 +16,8 @@ from randpos.benchmark.references import references
 from randpos.benchmark.sampling import Examples, parsed_lengths
 from randpos.benchmark.storing import Entry, Existing
 from randpos.benchmark.streams import Split
-from randpos.cli.display import percent
 from randpos.errors import UserError, check_count
+from randpos.progress import percent
 from randpos.results.leaderboard import leaderboard, markdown
 from randpos.store.files import read_file, write_atomic
 from randpos.store.tables import StoreTables, read_store

@@ -1,19 +1,15 @@
-"""What the command line shows: tables, progress, and accuracy over length drawn with characters."""
+"""What the command line prints: tables, JSON, and accuracy over length drawn with characters."""
 
 import json
-import math
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from randpos.store.result import Accuracy
-from randpos.training.loop import Progress as Report
 
 Format = Literal["text", "json"]
 MARKS = "●○◆◇▲△■□"
@@ -43,15 +39,6 @@ def _cell(value: Any) -> str | Text:
     if isinstance(value, float):
         return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
     return "" if value is None else str(value)
-
-
-def percent(value: float | None) -> str:
-    """Writes a share as the paper does; a missing one as a dash.
-
-    >>> percent(0.9514), percent(None)
-    ('95.1', '–')
-    """
-    return "–" if value is None else f"{100 * value:.1f}"
 
 
 def plot(
@@ -91,46 +78,3 @@ def plot(
     if chance is not None:
         note += f"   · chance {100 * chance:.0f} %"
     return "\n".join([*lines, "".join(axis) + "  length", "       " + "   ".join([*legend, note])])
-
-
-class TrainingView:
-    """Progress of all members: a bar for each on a terminal, a line now and then elsewhere."""
-
-    def __init__(self, console: Console, every: float = 10.0) -> None:
-        self.console, self.every = console, every
-        self.last: dict[int, float] = {}
-        self.bars: dict[int, TaskID] = {}
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.completed:,}/{task.total:,}"),
-            TextColumn("{task.fields[status]}"),
-            TimeRemainingColumn(),
-            console=console,
-        )
-
-    def __enter__(self) -> "TrainingView":
-        if self.console.is_terminal:
-            self.progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.console.is_terminal:
-            self.progress.stop()
-
-    def __call__(self, report: Report) -> None:
-        """Shows a member's progress."""
-        steps, now = report.experiment.steps, time.monotonic()
-        speed = report.step / report.seconds if report.seconds else 0.0
-        name = f"seed {report.experiment.seed}, rate {report.experiment.learning_rate:g}"
-        status = f"{speed:.1f} steps/s  loss {report.loss:.4f}  accuracy {percent(report.accuracy)}"
-        if self.console.is_terminal:
-            if report.member not in self.bars:
-                self.bars[report.member] = self.progress.add_task(name, total=steps, status="")
-            bar = self.bars[report.member]
-            self.progress.update(bar, completed=report.step, status=status)
-        elif report.step == steps or now - self.last.get(report.member, -math.inf) > self.every:
-            self.last[report.member] = now
-            left = (steps - report.step) / speed if speed else 0.0
-            line = f"{name}: step {report.step:,}/{steps:,}  {status}  {left:.0f} s left"
-            self.console.print(line, highlight=False, soft_wrap=True)

@@ -11,9 +11,10 @@ import polars as pl
 import tyro
 
 from randpos.catalog import combinations, get_combination
-from randpos.cli.display import Format, percent, plot, show
+from randpos.cli.display import Format, plot, show
 from randpos.errors import UserError
 from randpos.experiment import flat
+from randpos.progress import percent
 from randpos.results.scores import score_runs
 from randpos.store.accuracies import SCHEMA, WAY
 from randpos.store.files import explained

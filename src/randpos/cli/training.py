@@ -7,12 +7,14 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from randpos.cli.display import Format, TrainingView, percent, plot, show
+from randpos.cli.display import Format, plot, show
+from randpos.errors import UserError
 from randpos.experiment import PRESETS, Evaluation, Experiment, preset
+from randpos.progress import View, member_name, percent
 from randpos.run import Run, train
 from randpos.setup import resolve
 from randpos.store.folder import Store
-from randpos.store.result import Accuracy
+from randpos.training.evaluation import check_longest, longest_possible
 from randpos.training.score import in_domain, score
 from randpos.training.tracking import Name as TrackerName
 
@@ -64,18 +66,45 @@ class Train:
 
     def __call__(self) -> None:
         """Trains, tests and shows the result."""
-        with TrainingView(Console(stderr=True)) as view:
-            run = train(
-                self.experiment,
-                seeds=self.seeds or None,
-                rates=self.rates or None,
-                store=self.store,
-                report=view,
-                save_every=self.save_every,
-                track=self.track,
-            )
+        console = Console(stderr=True)
+        run = train(
+            self.experiment,
+            seeds=self.seeds or None,
+            rates=self.rates or None,
+            store=self.store,
+            save_every=self.save_every,
+            track=self.track,
+            progress=View(console, note=self.note()),
+        )
         if self.evaluate:
             show_run(run, self.experiment.evaluation, self.format)
+        if self.format == "text":
+            console.print(self.next_steps(run), highlight=False, markup=False, soft_wrap=True)
+
+    def note(self) -> str:
+        """Returns what is going to be trained, beside the paper's budget."""
+        one, paper = self.experiment, Experiment()
+        text = f"{one.task} with {one.encoding}: {describe_budget(one)} (budget {self.budget})."
+        if describe_budget(one) == describe_budget(paper):
+            return text
+        return f"{text} The paper's budget: {describe_budget(paper)} (--budget paper)."
+
+    def next_steps(self, run: Run) -> str:
+        """Returns where the run is, and two commands that read it."""
+        where = "" if self.store == Path("runs") else f" --store {self.store}"
+        paths = ", ".join(str(folder.path) for folder in run.folders)
+        name = run.folders[0].path.name[:8]
+        experiment = run.experiment()
+        longer = min(2 * experiment.test_length, longest_possible(experiment))
+        try:
+            check_longest(experiment, longer)
+        except UserError:  # A learned table ends at M.
+            longer = experiment.test_length
+        return (
+            f"Kept in {paths}. Next:\n"
+            f"  randpos runs show {name}{where}\n"
+            f"  randpos evaluate {name}{where} --stride 10 --max-length {longer}"
+        )
 
 
 @dataclass(frozen=True)
@@ -91,7 +120,8 @@ class Evaluate:
     batch: int = 500
     """Examples per length."""
     max_length: int | None = None
-    """Longest length to test; by default the run's M."""
+    """Longest length to test; by default the run's M. It may be longer, as far as the encoding
+    permits: up to L tokens with randomized positions."""
     seed: int = 0
     """Seed of the test batches."""
     format: Format = "text"
@@ -105,14 +135,8 @@ class Evaluate:
 
 def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | None = None) -> None:
     """Tests what is missing, and prints scores, accuracies and the curve over length."""
-    console = Console(stderr=True)
-
-    def report(member: int, accuracy: Accuracy) -> None:
-        if console.is_terminal:
-            text = f"testing member {member}: length {accuracy.length} {percent(accuracy.accuracy)}"
-            console.print(text, end="\r", highlight=False)
-
-    curves = run.evaluate(evaluation, report, max_length)
+    view = View(Console(stderr=True))
+    curves = run.evaluate(evaluation, max_length=max_length, progress=view)
     if not any(curves):
         run.model()  # says why there is nothing to show
     rows, named = [], {}
@@ -132,7 +156,7 @@ def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | N
             }
         )
         if curve:
-            named[f"seed {experiment.seed}, rate {experiment.learning_rate:g}"] = curve
+            named[member_name(experiment)] = curve
     if form == "json":
         show(
             [

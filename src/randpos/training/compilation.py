@@ -1,10 +1,21 @@
-"""JAX's persistent compilation cache, so that a second run starts at once."""
+"""Compiling: JAX's persistent cache, so that a second run starts at once, and who is told."""
 
+import contextlib
 import os
 import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import jax
+
+Compiling = Callable[[str], AbstractContextManager[None]]
+"""Entered while a program is compiled, with a few words that say which one."""
+
+
+def silent(_: str) -> AbstractContextManager[None]:
+    """Tells nobody that a program is compiled."""
+    return contextlib.nullcontext()
 
 
 def cache_folder() -> Path:

@@ -5,6 +5,8 @@ Lengths are padded to a few static sizes; a batch is computed in pieces that bou
 even that is too much memory, it is halved until it fits, one part after the other.
 """
 
+import bisect
+import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -16,14 +18,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
-from randpos.errors import UserError
-from randpos.experiment import Experiment
+from randpos.errors import UserError, check_count
+from randpos.experiment import MAX_TEST_LENGTH, Experiment
 from randpos.nn.model import Encoder
 from randpos.numerics import compiler_options, random_stream
 from randpos.setup import resolve
 from randpos.store.result import Accuracy
 from randpos.tasks.base import Length, total_length
 from randpos.training.batch import assemble, draw_batch, right_answers
+from randpos.training.compilation import Compiling, silent
 
 MAX_LOGIT_BYTES = 2**25
 """Bytes that one piece's attention logits may take."""
@@ -68,24 +71,72 @@ def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[
     """
     seen, every = experiment.lengths.maximum, experiment.evaluation.stride
     longest = experiment.test_length if longest is None else longest
-    if not 1 <= longest <= experiment.test_length:
-        raise UserError(
-            f"max_length={longest} must lie between 1 and M={experiment.test_length}, "
-            "the test length that the run was made for."
-        )
+    check_longest(experiment, longest)
     # Multiples of the golden ratio, here two Fibonacci numbers, are spread evenly modulo 1.
     place = lambda k: 10946 * k % 17711 * every // 17711  # noqa: E731
     inside = (every * k - place(k) for k in range(1, -(-longest // every) + 1))
-    return sorted(n for n in {1, seen, seen + 1, longest, *inside} if n <= longest)
+    always = {1, seen, seen + 1, experiment.test_length, longest}
+    return sorted(n for n in {*always, *inside} if n <= longest)
 
 
-def sizes(experiment: Experiment) -> list[int]:
-    """Returns the static lengths that tested lengths are padded to: finer where they are short."""
-    steps, size = [], float(experiment.lengths.maximum)
-    while size < experiment.test_length:
+def longest_possible(experiment: Experiment) -> int:
+    """Returns the longest length whose tokens all find a position.
+
+    >>> longest_possible(Experiment(task="duplicate_string"))  # three tokens for every one of input
+    682
+    """
+    setup = resolve(experiment)
+    if setup.scheme.largest is None:
+        return MAX_TEST_LENGTH
+    lengths = range(1, setup.scheme.largest + 1)
+    tokens = lambda length: int(total_length(setup.task, length))  # noqa: E731
+    return bisect.bisect_right(lengths, setup.scheme.largest, key=tokens)
+
+
+def check_longest(experiment: Experiment, longest: int) -> None:
+    """Raises `UserError` if a model cannot be tested at this length.
+
+    Beyond M the limit is L for randomized positions. A model whose number of parameters depends on
+    M, as with a learned table of ordinal positions, cannot be tested beyond M.
+    """
+    check_count("max_length", longest, MAX_TEST_LENGTH)
+    planned = experiment.test_length
+    if longest <= planned:
+        return
+    setup, limit = resolve(experiment), longest_possible(experiment)
+    if longest > limit:
+        raise UserError(
+            f"max_length={longest} of {experiment.task} needs more positions than the run's "
+            f"L={experiment.positions.maximum}; pass {limit} or less, or train with a larger "
+            "--positions.maximum."
+        )
+    longer = resolve(dataclasses.replace(experiment, test_length=longest))
+    if longer.parameter_count != setup.parameter_count:
+        raise UserError(
+            f"max_length={longest} is beyond M={planned}, and {experiment.encoding} has parameters "
+            f"for positions up to M only; pass {planned} or less."
+        )
+
+
+def sizes(experiment: Experiment, longest: int = 0) -> list[int]:
+    """Returns the static lengths that tested lengths are padded to: finer where they are short.
+
+    Args:
+        experiment: What is tested.
+        longest: Go on beyond M until this length has a size.
+
+    >>> sizes(Experiment(test_length=100), longest=300)
+    [40, 60, 90, 100, 150, 225, 325]
+    """
+    steps, size, bound = [], float(experiment.lengths.maximum), experiment.test_length
+    while size < bound:
         steps.append(int(size))
         size = min(size * 1.5, size + 100)
-    return [*steps, experiment.test_length]
+    steps.append(bound)
+    while steps[-1] < longest:
+        next_size = max(steps[-1] + 1, int(min(steps[-1] * 1.5, steps[-1] + 100)))
+        steps.append(min(next_size, longest_possible(experiment)))
+    return steps
 
 
 def memory_pieces(experiment: Experiment, size: int, parts: int = 1) -> int:
@@ -116,10 +167,11 @@ class Evaluator:
 
     Args:
         experiment: What was trained, and how it is tested.
+        compiling: Entered while a program is compiled.
     """
 
-    def __init__(self, experiment: Experiment) -> None:
-        self.experiment = experiment
+    def __init__(self, experiment: Experiment, compiling: Compiling = silent) -> None:
+        self.experiment, self.compiling = experiment, compiling
         self.programs: dict[tuple[int, int], Callable[..., tuple[Array, ...]]] = {}
         self.parts = 1
         """Into how many parts the examples of a draw are cut, so that each fits into memory."""
@@ -155,9 +207,12 @@ class Evaluator:
 
     def _measure(self, parameters: PyTree, length: int) -> Accuracy:
         experiment = self.experiment
-        size = next(bound for bound in sizes(experiment) if bound >= length)
-        if (size, self.parts) not in self.programs:
-            program = partial(count, experiment, size, parts=self.parts)
+        size = next(bound for bound in sizes(experiment, length) if bound >= length)
+        new = (size, self.parts) not in self.programs
+        if new:
+            # Lengths beyond M have programs of their own: the others stay bit for bit as they are.
+            longer = dataclasses.replace(experiment, test_length=max(experiment.test_length, size))
+            program = partial(count, longer, size, parts=self.parts)
             self.programs[size, self.parts] = jax.jit(program, compiler_options=compiler_options())
         program = self.programs[size, self.parts]
         batch, per_draw = experiment.evaluation.batch, draw_size(experiment)
@@ -165,7 +220,9 @@ class Evaluator:
         for draw in range(-(-batch // per_draw)):
             firsts = range(0, per_draw, part_size(experiment, self.parts))
             where = [jnp.asarray([length, draw, first], jnp.int32) for first in firsts]
-            parts = [program(parameters, *place) for place in where]
+            told = self.compiling if new and draw == 0 else silent
+            with told(f"for lengths up to {size} (once; cached)"):
+                parts = [program(parameters, *place) for place in where]
             found.append(Counts(*(sum(map(int, values)) for values in zip(*parts, strict=True))))
         return summarize(length, found, batch)
 

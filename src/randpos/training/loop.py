@@ -19,6 +19,7 @@ from randpos.store import checkpoints
 from randpos.store.files import write_atomic
 from randpos.store.folder import RunFolder
 from randpos.store.result import CurvePoint, Ending, Result
+from randpos.training.compilation import Compiling, silent
 from randpos.training.on_the_way import TestsOnTheWay
 from randpos.training.step import STRIDE, Engine, Member, State, make_member
 from randpos.training.tracking import TRACKERS, Tracker
@@ -124,6 +125,7 @@ def advance_all(
     report: Callable[[Progress], None] | None = None,
     save_every: float = 60.0,
     strategy: Strategy | None = None,
+    compiling: Compiling = silent,
 ) -> None:
     """Advances the members that are farthest behind, chunk by chunk, until all have ended.
 
@@ -131,14 +133,17 @@ def advance_all(
     """
     strategy = strategy or default_strategy()
     active = list(members)
-    tests = TestsOnTheWay(members[0].experiment) if members else None
+    tests = TestsOnTheWay(members[0].experiment, compiling) if members else None
+    compiled: set[int] = set()
     try:
         while active:
             first = min(member.at.step for member in active)
             behind = [member for member in active if member.at.step == first]
             last = min(first - first % CHUNK + CHUNK, behind[0].experiment.steps)
             for group in [behind] if strategy == "vmap" else [[member] for member in behind]:
-                states, found = take_steps(engine, group, first, last, report)
+                told = silent if len(group) in compiled else compiling
+                compiled.add(len(group))
+                states, found = take_steps(engine, group, first, last, report, told)
                 for member, state, metrics in zip(group, states, found, strict=True):
                     now = checkpoints.Checkpoint(last, state)
                     if tests is not None and tests.due(last):
@@ -161,6 +166,7 @@ def take_steps(
     first: int,
     last: int,
     report: Callable[[Progress], None] | None,
+    compiling: Compiling = silent,
 ) -> tuple[list[State], Float[np.ndarray, "member metric step"]]:
     """Takes the steps of a chunk for all members of a group.
 
@@ -175,7 +181,8 @@ def take_steps(
         who = jax.tree.map(lambda *x: jnp.stack(x), *(member.seed_and_rate for member in group))
     # Taking no steps compiles the program, so that compiling is not counted as training.
     start = jnp.asarray(first, jnp.int32)
-    jax.block_until_ready(advance(states, who, start, start))
+    with compiling("(once per task and encoding; cached)"):
+        jax.block_until_ready(advance(states, who, start, start))
     found = []
     for begin in range(first, last, STRIDE):
         end, clock = min(begin + STRIDE, last), time.perf_counter()

@@ -10,6 +10,7 @@ import numpy as np
 from randpos.experiment import Experiment
 from randpos.store.folder import RunFolder
 from randpos.store.progress import FILE
+from randpos.training.compilation import Compiling, silent
 from randpos.training.evaluation import Evaluator
 from randpos.training.score import score
 from randpos.training.step import State
@@ -34,16 +35,17 @@ class TestsOnTheWay:
 
     Args:
         experiment: What is trained; members differ in seed and learning rate only.
+        compiling: Entered while a program is compiled.
     """
 
     __test__ = False  # not a class of tests, whatever pytest thinks of its name
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Experiment, compiling: Compiling = silent) -> None:
         self.every = experiment.evaluation.every
         self.lengths = lengths_on_the_way(experiment)
         self.seen, self.longest = experiment.lengths.maximum, experiment.test_length
         tested = dataclasses.replace(experiment, evaluation=experiment.evaluation.on_the_way)
-        self.evaluator = Evaluator(tested)
+        self.evaluator = Evaluator(tested, compiling)
 
     def due(self, step: int) -> bool:
         """Returns whether members are tested after this step."""
