@@ -61,7 +61,7 @@ COMMANDS = {
     "table": Command(
         "reporting:Tables",
         "Print a table of the paper with our numbers beside the published ones.",
-        ("table table1 --store results", "table table1 --format latex"),
+        ("table table1 --store results --show ours paper", "table table1 --format latex"),
         compiles=False,
     ),
     "figure": Command(

@@ -1,9 +1,11 @@
 """`randpos report`, `randpos table`, `randpos figure` and `randpos reproduce`."""
 
+import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -67,14 +69,18 @@ class Tables:
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help=f"{', '.join(tables())}.")]
     store: Path = Path("runs")
     """The store."""
+    show: tuple[Literal["ours", "in_domain", "seeds", "paper", "difference"], ...] = ()
+    """Only these views of the table; by default all that show something. CSV always has all."""
     format: Literal["text", "markdown", "latex", "csv"] = "text"
     """How it is printed."""
 
     def __call__(self) -> None:
-        """Prints the table."""
+        """Prints the table; on a terminal, columns that do not fit follow below the others."""
         from randpos.results import make_table, render
 
-        print(render(make_table(read_store(self.store), self.name), self.format))
+        table = make_table(read_store(self.store), self.name)
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 400
+        print(render(replace(table, chosen=self.show), self.format, width))
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,8 @@ class Reproduce:
     """Address of the Ray cluster."""
     workers: int | None = None
     """Jobs at a time; by default one per core, or per accelerator."""
+    retry_failed: bool = False
+    """Try failed runs again."""
 
     def __call__(self) -> None:
         """Sweeps, then writes tables, figures and the page."""
@@ -135,8 +143,15 @@ class Reproduce:
         if self.name not in (*known, "all"):  # a grid file has no tables of its own
             raise unknown("experiment", self.name, [*known, "all"])
         chosen = known if self.name == "all" else {self.name: known[self.name]}
-        where = {"executor": self.executor, "address": self.address, "workers": self.workers}
-        sweep = Sweep(self.name, self.part, self.store, **where)
+        sweep = Sweep(
+            self.name,
+            self.part,
+            self.store,
+            executor=self.executor,
+            address=self.address,
+            workers=self.workers,
+            retry_failed=self.retry_failed,
+        )
         sweep()
         records = read_store(self.store)
         for name, artifact in chosen.items():

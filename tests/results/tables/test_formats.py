@@ -1,8 +1,10 @@
 """Every format says what the table says, and names from a store stay text."""
 
 import csv
+import dataclasses
 import io
 import re
+from collections import Counter
 
 import pytest
 
@@ -28,6 +30,21 @@ def test_markdown_has_every_cell_of_every_view() -> None:
             for column, text in zip(made.columns, line[2:], strict=True):
                 assert text.strip("*") == made.text(row, column, view)
                 assert (text[:2] == "**") == made.is_best(row, column, view)
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_text_fits_the_terminal_and_loses_no_cell(width: int) -> None:
+    made = dataclasses.replace(paper_table("table1"), chosen=("ours", "paper"))
+    wide, narrow = render(made, "text"), render(made, "text", width)
+    lines = [line for line in narrow.splitlines() if line.startswith("  ")]
+    assert max(map(len, lines)) <= width < max(map(len, wide.splitlines()))
+    assert "Difference" not in narrow
+    words = Counter(re.findall(r"[0-9.]+\*?|–", "\n".join(lines)))
+    assert words == Counter(
+        re.findall(
+            r"[0-9.]+\*?|–", "\n".join(line for line in wide.splitlines() if line.startswith("  "))
+        )
+    )
 
 
 def test_latex_has_the_papers_layout() -> None:

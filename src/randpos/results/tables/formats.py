@@ -3,7 +3,7 @@
 import csv
 import io
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Literal, get_args
 
@@ -26,11 +26,17 @@ HEADINGS: dict[View, str] = {
 }
 
 
-def render(table: Table, form: str) -> str:
-    """Writes a table in a format: `markdown`, `latex`, `csv` or `text`."""
+def render(table: Table, form: str, width: int = 400) -> str:
+    """Writes a table in a format: `markdown`, `latex`, `csv` or `text`.
+
+    Args:
+        table: The table.
+        form: The format.
+        width: Letters in a line of text; columns that do not fit follow below the others.
+    """
     if form not in get_args(Format):
         raise unknown("format", form, get_args(Format))
-    return _WRITERS[form](table)
+    return _text(table, width) if form == "text" else _WRITERS[form](table)
 
 
 def printable(text: str) -> str:
@@ -125,34 +131,48 @@ def _cell(text: str) -> str:
     return f"'{text}" if risky else text
 
 
-def _text(table: Table) -> str:
+def _text(table: Table, width: int) -> str:
     buffer = io.StringIO()
-    # Wide enough for any table, so that only the terminal wraps.
+    # Wide enough for any table: columns are divided here, and Rich wraps nothing.
     console = Console(file=buffer, width=400, color_system=None)
     console.print(Text(table.title))
     for view in table.views():
-        shown = RichTable(title=HEADINGS[view], title_justify="left", box=box.SIMPLE_HEAD)
-        shown.add_column("level")
-        shown.add_column("task", no_wrap=True)
-        for head in _headings(table):
-            shown.add_column(Text("\n".join(head.split(" ", 1))), justify="right")
-        for level, rows in groupby(table.rows, key=lambda row: row.level):
-            for row in rows:
-                texts = [Text(level), Text(_label(row))]
-                for column in table.columns:
-                    mark = "*" if table.is_best(row, column, view) else " "
-                    texts.append(Text(table.text(row, column, view) + mark * table.best))
-                shown.add_row(*texts)
-            shown.add_section()
-        console.print(shown)
+        left = list(range(len(table.columns)))
+        while left:
+            fitting = len(left)
+            while fitting > 1:
+                shown = _text_block(table, view, left[:fitting])
+                if console.measure(shown).maximum <= width:
+                    break
+                fitting -= 1
+            console.print(_text_block(table, view, left[:fitting]))
+            left = left[fitting:]
     notes = [*legend(table), *(["* best of its row."] if table.best else [])]
     lines = [line.rstrip() for line in buffer.getvalue().splitlines()]
     return "\n".join([*lines, *map(printable, notes)]) + "\n"
+
+
+def _text_block(table: Table, view: View, columns: Sequence[int]) -> RichTable:
+    """Returns some columns of a view."""
+    shown = RichTable(title=HEADINGS[view], title_justify="left", box=box.SIMPLE_HEAD)
+    shown.add_column("level")
+    shown.add_column("task", no_wrap=True)
+    heads = _headings(table)
+    for number in columns:
+        shown.add_column(Text("\n".join(heads[number].split(" ", 1))), justify="right")
+    for level, rows in groupby(table.rows, key=lambda row: row.level):
+        for row in rows:
+            texts = [Text(level), Text(_label(row))]
+            for column in (table.columns[number] for number in columns):
+                mark = "*" if table.is_best(row, column, view) else " "
+                texts.append(Text(table.text(row, column, view) + mark * table.best))
+            shown.add_row(*texts)
+        shown.add_section()
+    return shown
 
 
 _WRITERS: dict[str, Callable[[Table], str]] = {
     "markdown": _markdown,
     "latex": latex,
     "csv": _csv,
-    "text": _text,
 }

@@ -99,18 +99,20 @@ class Table:
     """Columns among which the best is sought; all of them by default."""
     signed: bool = False
     """Whether the numbers are differences, and show their sign."""
+    chosen: tuple[View, ...] = ()
+    """The views to show; all that show something by default."""
 
     def cell(self, row: Row, column: Column) -> Cell:
         """Returns a cell; an empty one where nothing is known."""
         return self.cells.get((row.key, column.key), Cell())
 
     def views(self) -> list[View]:
-        """The views that show something: ours always, seeds only where they differ."""
+        """The chosen views, or those that show something: ours, and seeds where they differ."""
         cells = [self.cell(row, column) for row in self.rows for column in self.columns]
         found: list[View] = []
-        for view in VIEWS:
+        for view in self.chosen or VIEWS:
             numbers = {cell.number(view) for cell in cells} - {None}
-            if view == "ours" or len(numbers) > (view == "seeds"):
+            if view == "ours" or self.chosen or len(numbers) > (view == "seeds"):
                 found.append(view)
         return found
 
