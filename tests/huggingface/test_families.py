@@ -85,7 +85,7 @@ def test_cached_decoding_equals_uncached(name):
     torch.testing.assert_close(out[0].logits, out[1].logits, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", ["llama", "gpt2", "opt", "roberta", "bert", "lfm2", "qwen3_next"])
 def test_a_row_padded_on_the_right_equals_the_row_alone(name):
     model, row = tiny(name), tokens(1, 5)
     padded = torch.full((2, 12), PAD)

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from randpos.errors import UserError
 from randpos.huggingface.caches import cached_tokens
 from randpos.huggingface.calls import Call, is_running, read_call, refuse_tracing
+from randpos.huggingface.compiled import mark, outside_of_graphs, unmark
 from randpos.huggingface.draws import Tokens
 from randpos.huggingface.families import Family
 from randpos.huggingface.generation import (
@@ -30,10 +31,6 @@ from randpos.huggingface.generation import (
 from randpos.huggingface.policy import Policy
 from randpos.huggingface.settings import restore_settings, write_settings
 from randpos.huggingface.sites import Site, arguments, place_of
-
-_outside_of_graphs = torch.compiler.disable(
-    reason="randpos draws positions between the graphs; compile without fullgraph=True"
-)
 
 
 @dataclass(eq=False)
@@ -67,8 +64,8 @@ class RandomizedPositions:
         for module in self._generators():
             module.generate = functools.partial(self._generate, module.generate)
             module.generate_batch = self._refuse_batching
-        _mark(owner)
-        _mark(consumer)
+        mark(owner)
+        mark(consumer)
 
     @property
     def draws(self) -> int:
@@ -130,8 +127,8 @@ class RandomizedPositions:
         for module in self._generators():
             # The wrappers hide the methods of the class as attributes of the instance.
             del module.generate, module.generate_batch
-        _unmark(self.site.owner)
-        _unmark(self.site.consumer)
+        unmark(self.site.owner)
+        unmark(self.site.consumer)
         self.policy.close()
 
     def __enter__(self) -> "RandomizedPositions":
@@ -143,7 +140,7 @@ class RandomizedPositions:
     def _generators(self) -> list[Any]:
         return [m for m in self.model.modules() if callable(getattr(type(m), "generate", None))]
 
-    @_outside_of_graphs
+    @outside_of_graphs
     def _begin(self, owner: nn.Module, args: tuple, kwargs: dict) -> None:
         # An interrupt skips `_end`; the call that it left behind is no longer running.
         if self._call is not None and is_running(owner, self._call.thread):
@@ -161,7 +158,7 @@ class RandomizedPositions:
         packed = self.policy.generating is None and not cached_tokens(cache)
         self._call = read_call(given, tokens, draw, packed)
 
-    @_outside_of_graphs
+    @outside_of_graphs
     def _replace(self, consumer: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         if self._call is None:
             raise RuntimeError(
@@ -198,7 +195,7 @@ class RandomizedPositions:
             drawn = drawn[:1]  # one row is enough, as in the model itself
         return torch.from_numpy(drawn).to(ordinary)
 
-    @_outside_of_graphs
+    @outside_of_graphs
     def _end(self, owner: nn.Module, args: tuple, output: Any) -> None:
         call, self._call = self._call, None
         if output is None or call is None:  # an exception is on its way
@@ -247,21 +244,3 @@ def change_of(model: nn.Module | None) -> RandomizedPositions | None:
         return None
     changes = (getattr(module, "_randpos", None) for module in model.modules())
     return next((change for change in changes if isinstance(change, RandomizedPositions)), None)
-
-
-def _mark(module: nn.Module) -> None:
-    """Makes `torch.compile` notice the hooks of this module, and of no other.
-
-    Its guards do not look at hooks, but they see an attribute that hides the method of the class.
-    """
-    if "forward" in vars(module):  # set by another library; compiled code is dropped altogether
-        torch.compiler.reset()
-    else:
-        module.forward = module.forward
-
-
-def _unmark(module: nn.Module) -> None:
-    if getattr(vars(module).get("forward"), "__func__", None) is type(module).forward:
-        del module.forward
-    else:
-        torch.compiler.reset()
