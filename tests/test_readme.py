@@ -11,6 +11,7 @@ from randpos import experiment as config
 from randpos.cli.main import main
 from randpos.results.findings import findings
 from randpos.store.tables import read_store
+from randpos.sweeps.estimate import Speed
 from tests.experiments import tiny
 
 ROOT = Path(__file__).parent.parent
@@ -25,7 +26,7 @@ def test_the_commands_work_one_after_the_other(capsys, monkeypatch, tmp_path):
     fields = ("steps", "batch", "test_length", "positions", "model", "lengths", "evaluation")
     for name in config.PRESETS:
         monkeypatch.setitem(config.PRESETS, name, {one: getattr(TINY, one) for one in fields})
-    monkeypatch.setattr("randpos.cli.sweeping.calibrate", lambda: 1e9)
+    monkeypatch.setattr("randpos.cli.sweeping.measure_worker", lambda run: Speed(1e9, 1.0))
     monkeypatch.chdir(tmp_path)
     assert len(COMMANDS) >= 6
     for command in COMMANDS:

@@ -20,13 +20,16 @@ def show(rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> No
     if form == "json":
         print(json.dumps(list(rows), indent=1, ensure_ascii=False))
         return
-    table = Table(title=title or None, title_justify="left", header_style="bold")
+    table = Table(header_style="bold")
     for name in rows[0] if rows else ():
         number = isinstance(rows[0][name], int | float) and not isinstance(rows[0][name], bool)
         table.add_column(name.replace("_", " "), justify="right" if number else "left")
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    if title:  # Not the table's own: a narrow table would wrap it.
+        console.print(Text(title, style="italic"))
+    console.print(table)
 
 
 def _cell(value: Any) -> str | Text:
