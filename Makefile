@@ -17,7 +17,7 @@ test: $(VENV)/.dev  ## Everything that must hold: lint, types, import contract, 
 	$(MAKE) -j $(JOBS) lint docs browser
 	$(QUICK) $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow" -q
 
-test-all: $(VENV)/.dev  ## The same with the slow tests, compiled as for users
+test-all: $(VENV)/.all  ## The same with the slow tests, compiled as for users
 	$(MAKE) -j $(JOBS) lint docs browser
 	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -q
 
@@ -34,31 +34,51 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The runs of results/: some hours of two cores; stopped, it continues.
+# The runs of results/, in parts. Stopped, each part continues where it was.
 RUNS := runs/results
-SLICE := --budget laptop --steps 3000 --batch 32 --rates 5e-4 --stride 20 --examples 100
 SWEEP := $(BIN)/randpos sweep
+# The paper's settings but for steps, batch and M: 96 runs, about 4 hours of two cores.
+SMALL := --budget paper --steps 3000 --batch 32 --rates 5e-4 --seeds 0 --test-length 200 \
+	--stride 20 --examples 100 --store $(RUNS)
 CORE := none sincos relative randomized-sincos randomized-relative
-TASKS := even_pairs modular_arithmetic_simple parity_check cycle_navigation stack_manipulation \
+SMALL_TASKS := even_pairs modular_arithmetic_simple parity_check cycle_navigation stack_manipulation \
 	reverse_string modular_arithmetic solve_equation missing_duplicate odds_first binary_addition \
 	bucket_sort
-FIGURE := $(BIN)/randpos figure
-results: $(VENV)/.demo  ## Train what docs/results.md is about, and write that page
-	$(SWEEP) table1 $(SLICE) --store $(RUNS) --tasks $(TASKS) --encodings $(CORE)
-	$(SWEEP) table1 $(SLICE) --store $(RUNS) --tasks bucket_sort missing_duplicate
-	$(SWEEP) table1 $(SLICE) --store $(RUNS) --tasks missing_duplicate --seeds 1
-	$(SWEEP) readings $(SLICE) --store $(RUNS) --tasks missing_duplicate
-	$(SWEEP) max-position $(SLICE) --store $(RUNS) --tasks missing_duplicate
-	$(SWEEP) ablation-sorting $(SLICE) --store $(RUNS) --tasks bucket_sort missing_duplicate
-	$(SWEEP) geometric $(SLICE) --store $(RUNS) --tasks bucket_sort --encodings geometric
-	$(SWEEP) efficiency $(SLICE) --store $(RUNS) --steps 100
-	$(BIN)/randpos runs pack results --store $(RUNS) --status complete --keep 445c3fec2a868c9b a1f8f1af6e24209d
+# The recipe of docs/recipe.md, 3 seeds: 15 tasks x 7 encodings are 315 runs, about 8 hours of two cores.
+LAPTOP := --budget laptop --seeds 0 1 2 --store $(RUNS)
+# 12 runs of an hour or two of one core each.
+OVERNIGHT := --budget overnight --seeds 0 --store $(RUNS)
+SLOW_TASKS := reverse_string stack_manipulation odds_first binary_addition duplicate_string compute_sqrt
+
+.PHONY: results-small results-laptop results-overnight results-pages
+results: results-small results-laptop results-overnight results-pages  ## All runs of results/, then its pages
+
+results-small: $(VENV)/.demo
+	$(SWEEP) table1 $(SMALL) --tasks $(SMALL_TASKS) --encodings $(CORE)
+	$(SWEEP) table1 $(SMALL) --tasks bucket_sort missing_duplicate
+	$(SWEEP) table1 $(SMALL) --tasks missing_duplicate --seeds 1
+	$(SWEEP) readings $(SMALL) --tasks missing_duplicate
+	$(SWEEP) max-position $(SMALL) --tasks missing_duplicate
+	$(SWEEP) ablation-sorting $(SMALL) --tasks bucket_sort missing_duplicate
+	$(SWEEP) geometric $(SMALL) --tasks bucket_sort --encodings geometric
+	$(SWEEP) efficiency $(SMALL) --steps 100
+
+results-laptop: $(VENV)/.demo
+	$(SWEEP) table1 $(LAPTOP) --encodings $(CORE) rope randomized-rope
+
+results-overnight: $(VENV)/.demo
+	$(SWEEP) table1 $(OVERNIGHT) --tasks $(SLOW_TASKS) --encodings relative randomized-relative
+
+results-pages: $(VENV)/.demo  ## Pack what is complete, draw the figures, write docs/results.md and the README's table
+	$(BIN)/randpos runs pack results --store $(RUNS) --status complete --keep $(KEEP)
 	for name in curves efficiency max-position pca attention overview; do \
-		$(FIGURE) $$name --store results --out docs/figures || exit; done
-	$(FIGURE) curves --store results --out docs/figures/first \
+		$(BIN)/randpos figure $$name --store results --out docs/figures || exit; done
+	$(BIN)/randpos figure curves --store results --out docs/figures/first \
 		--tasks even_pairs missing_duplicate bucket_sort --encodings $(CORE) rope randomized-rope
 	$(BIN)/randpos report results --out docs/results.md
 	$(BIN)/python docs/found.py
+# Runs whose models are committed, for PCA, attention and the playground.
+KEEP := 445c3fec2a868c9b a1f8f1af6e24209d
 
 .PHONY: playground
 playground: $(VENV)/.demo  ## Write playground.html, which runs the trained models of results/ in the browser
@@ -108,8 +128,13 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 # PyTorch first and exactly: a CPU build of this version serves all that the tests need.
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet "torch==2.13.0"
-	$(BIN)/pip install --quiet --editable ".[benchmark,dev,docs,harness,huggingface,ray,recipes,report,torch,tracking]"
+	$(BIN)/pip install --quiet --editable ".[benchmark,dev,docs,huggingface,ray,report,torch,tracking]"
 	touch $@ $(VENV)/.demo
+
+# Packages that only a few slow tests need: PEFT, TRL, Flax, Keras and the evaluation harness.
+$(VENV)/.all: $(VENV)/.dev
+	$(BIN)/pip install --quiet --editable ".[harness,recipes]"
+	touch $@
 
 .PHONY: browser
 browser: $(VENV)/.dev  ## For the tests of the report page: one that is there, apt's or Playwright's

@@ -31,7 +31,7 @@ import jax.numpy as jnp
 
 from randpos import TASKS, Experiment, combinations, resolve
 from randpos.numerics import VERSION, compiler_options
-from randpos.paper.experiments import TABLE_1
+from randpos.paper.artifacts import TABLE_1
 from randpos.training.evaluation import count, sizes
 from randpos.training.step import make_engine, make_member
 

@@ -14,6 +14,7 @@ from tests.faults.torture import HOOK
 from tests.sweeps.processes import PATIENCE, environment
 
 ARGUMENTS = [
+    *("--budget", "paper"),  # the settings that are not named below
     *("--task", "reverse_string", "--encoding", "randomized-sincos", "--batch", "8"),
     *("--learning-rate", "0.01", "--test-length", "6", "--positions.maximum", "32"),
     *("--model.layers", "1", "--model.heads", "2", "--model.dim", "8", "--model.hidden", "8"),
@@ -58,7 +59,9 @@ class Command:
 
     def wait_for(self, process: subprocess.Popen[str], lines: int) -> None:
         """Waits until the run has written a number of lines, or has ended."""
+        deadline = time.monotonic() + PATIENCE
         while process.poll() is None and self.progress() < lines:
+            assert time.monotonic() < deadline, f"{self.folder.path} has no {lines} lines"
             time.sleep(0.002)
 
     def outcome(self) -> tuple[bytes, bytes]:
