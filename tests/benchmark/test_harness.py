@@ -6,10 +6,6 @@ import pytest
 import tokenizers
 import torch
 import transformers
-from lm_eval.api.model import LM
-from lm_eval.evaluator import simple_evaluate
-from lm_eval.models.huggingface import HFLM
-from lm_eval.tasks import TaskManager
 
 from randpos.benchmark import evaluate
 from randpos.benchmark.huggingface import causal_model
@@ -17,6 +13,15 @@ from randpos.cli.main import main
 from randpos.tasks import TASKS
 from tests.benchmark.test_huggingface import tiny
 from tests.oracles.tasks import ORACLES
+
+lm_eval = pytest.importorskip(
+    "lm_eval", reason="lm-evaluation-harness is not installed: its adapter is NOT tested"
+)
+
+from lm_eval.api.model import LM  # pyright: ignore[reportMissingImports]
+from lm_eval.evaluator import simple_evaluate  # pyright: ignore[reportMissingImports]
+from lm_eval.models.huggingface import HFLM  # pyright: ignore[reportMissingImports]
+from lm_eval.tasks import TaskManager  # pyright: ignore[reportMissingImports]
 
 NAMES = ["reverse_string", "stack_manipulation"]
 SIZES = ["--lengths", "2-4,6,8", "--count", "5", "--training-length", "4"]
