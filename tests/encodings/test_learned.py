@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from randpos import Ordinal, Positions, Randomized, Shape, UserError
-from randpos.encodings import get_encoding
+from randpos.encodings.learned import Learned
 from tests.small import KEY
 
-TABLE = get_encoding("learned")(Shape(layers=1, heads=1, dim=4, positions=50), key=KEY)
+TABLE = Learned(Shape(layers=1, heads=1, dim=4, positions=50), key=KEY)
 ZERO = jnp.zeros((1, 3, 4))
 
 

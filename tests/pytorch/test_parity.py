@@ -117,7 +117,8 @@ def test_an_encoding_without_a_twin_is_not_exported(tmp_path):
         """Inherits from an encoding that has a twin."""
 
     model = encoder("alibi")
-    model = eqx.tree_at(lambda m: m.encoding, model, Own(model.encoding.shape, key=KEY))
+    own = Own(model.encoding.shape, key=KEY)  # pyright: ignore[reportCallIssue]
+    model = eqx.tree_at(lambda m: m.encoding, model, own)
     with pytest.raises(randpos.UserError, match="does not exist in PyTorch"):
         export_torch(model, tmp_path / "model.safetensors")
 
