@@ -1,7 +1,8 @@
 """Writes into pages of the site, when it is built, what is kept elsewhere.
 
-The reference of the command line is what the commands say themselves, and how to add an encoding or
-a task stands in CONTRIBUTING.md. The playground is made from the trained models in results/.
+The reference of the command line is the help of the commands. The guide to a new encoding, task,
+table or figure is part of CONTRIBUTING.md. The playground is made from the trained models in
+results/.
 """
 
 import contextlib

@@ -69,7 +69,7 @@ class Combination:
         }
         return self.encoding.description + how[self.prefix]
 
-    @lru_cache(maxsize=256)  # noqa: B019 - there are few of them, and thousands of runs ask
+    @lru_cache(maxsize=256)  # noqa: B019 - few instances, thousands of calls
     def scheme(
         self,
         *,

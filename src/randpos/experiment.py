@@ -90,7 +90,7 @@ class Experiment:
 
     @property
     def encoding_name(self) -> str:
-        """The encoding with its scheme, aliases resolved: two names of one run are one digest."""
+        """The encoding with its scheme, aliases resolved: all names of a run have one digest."""
         prefix, encoding = split_name(self.encoding)
         return f"{prefix}-{encoding}" if prefix else encoding
 
@@ -104,7 +104,7 @@ class Experiment:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the experiment as plain data, for JSON."""
-        # Not dataclasses.asdict, which copies deeply: sweeps ask this of thousands.
+        # Not dataclasses.asdict: it copies deeply, and sweeps call this thousands of times.
         return {
             name: {part: getattr(value, part) for part in _names(type(value))}
             if dataclasses.is_dataclass(value)

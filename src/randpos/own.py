@@ -39,7 +39,7 @@ def load_class(path: str, base: type[Base], attributes: tuple[str, ...]) -> type
         )
     if not (inspect.isclass(found) and issubclass(found, base)):
         public = f"randpos.{base.__name__}"
-        raise UserError(f"{who}: {class_name} is no subclass of {public}.")
+        raise UserError(f"{who}: {class_name} is not a subclass of {public}.")
     missing = [name for name in attributes if not hasattr(found, name)]
     if missing:
         raise UserError(f"{who}: set the class attribute(s) {', '.join(missing)}.")

@@ -4,7 +4,7 @@ A sequence of T tokens normally stands at positions 1..T, so a longer one meets 
 seen in training. Here T distinct positions are drawn uniformly from {1..L} with L much larger than
 any length, and sorted: every position is met in training, and only the order carries meaning.
 
-Nothing in this file knows of encodings; an encoding knows nothing of how its positions came about.
+This file does not know encodings; an encoding does not know how its positions were drawn.
 """
 
 import abc

@@ -152,7 +152,7 @@ class View:
 
 
 def open_view(progress: bool | View) -> View:
-    """Returns the view that a call asks for: its own, one for people who watch, or a silent one."""
+    """Returns `progress` if it is a view, else a view on standard error or a silent one."""
     if isinstance(progress, View):
         return progress
     return View(Console(stderr=True) if progress else None, lines=False)

@@ -115,7 +115,7 @@ class Run:
                 resolve(experiment)  # Raises errors before any work.
                 evaluator = evaluator or Evaluator(experiment, view.compiling)
 
-                def told(
+                def show_accuracy(
                     accuracy: Accuracy, member: int = member, experiment: Experiment = experiment
                 ) -> None:
                     view.tested(experiment, accuracy)
@@ -126,7 +126,8 @@ class Run:
                     # Two processes that test one run would drop each other's lengths.
                     if untested(folder, experiment, max_length):
                         stack.callback(folder.lock().release)
-                    curves.append(evaluate_run(folder, experiment, evaluator, told, max_length))
+                    found = evaluate_run(folder, experiment, evaluator, show_accuracy, max_length)
+                    curves.append(found)
         return curves
 
     def score(
@@ -288,7 +289,7 @@ def train(
                 stack.callback(folder.lock().release)
         view = stack.enter_context(open_view(progress))
 
-        def told(now: Progress) -> None:
+        def show_progress(now: Progress) -> None:
             view(now)
             if report is not None:
                 report(now)
@@ -296,7 +297,7 @@ def train(
         train_members(
             members,
             folders,
-            report=told,
+            report=show_progress,
             save_every=save_every,
             track=track,
             strategy=strategy,

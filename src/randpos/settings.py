@@ -141,7 +141,7 @@ class Optimizer:
     weight_decay: float = 0.0
     """Decoupled decay of the matrices, times the rate."""
     average: float = 0.0
-    """Decay of an exponential average of the weights, which is what is tested; 0 is no average."""
+    """Decay of an exponential average of the weights; the average is tested. 0: no average."""
 
     def __post_init__(self) -> None:
         if self.name not in get_args(OptimizerName):
@@ -165,9 +165,9 @@ class Evaluation:
     seed: int = 0
     """Seed of the test batches."""
     every: int = 0
-    """Test on the way every so many steps, a multiple of 100; 0 never."""
+    """Steps between two tests during training, a multiple of 100; 0: no such tests."""
     every_batch: int = 64
-    """Examples per length of a test on the way, at N and at six lengths beyond it."""
+    """Examples per length of a test during training, at N and at six lengths beyond it."""
     draws: int = 0
     """Draws of positions per length, which share its examples. 0: one at stride 1, as in the paper;
     where lengths are skipped, one per 32 examples."""
@@ -188,7 +188,7 @@ class Evaluation:
 
     @property
     def on_the_way(self) -> "Evaluation":
-        """How a test on the way tests each of its lengths."""
+        """How a test during training tests each of its lengths."""
         draws = max(1, self.every_batch // 32)
         return Evaluation(batch=self.every_batch, seed=self.seed, draws=draws)
 

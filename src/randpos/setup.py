@@ -20,8 +20,8 @@ from randpos.tasks import get_task
 from randpos.tasks.base import Task, total_length, vocabulary
 
 MAX_NUMBERS = 10**10
-"""Parameters of a model, numbers of a training batch and tokens of a test batch. More fits into no
-accelerator, and allocating it would take all memory long before it fails."""
+"""Parameters of a model, numbers of a training batch and tokens of a test batch. No
+accelerator holds more, and allocating it would fill all memory before it fails."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ def choose_maximum(experiment: Experiment) -> Experiment:
 
 @lru_cache(maxsize=4096)
 def resolve(experiment: Experiment) -> Setup:
-    """Loads what an experiment names, and checks what its fields alone cannot tell.
+    """Loads the task and the encoding of an experiment, and checks all settings together.
 
     Call it before any work is done. A task or an encoding of one's own is imported here.
 

@@ -66,7 +66,7 @@ def test_an_own_encoding_has_every_position_scheme(prefix):
         ("no_such_module:RootBias", "there is no module 'no_such_module'"),
         ("own_encodings:", "write it as module:Class"),
         ("own_encodings:Missing", "no class 'Missing'; it has RootBias, Nameless, Backwards"),
-        ("own_encodings:Other", "Other is no subclass of randpos.Encoding"),
+        ("own_encodings:Other", "Other is not a subclass of randpos.Encoding"),
         ("own_encodings:Nameless", r"attribute\(s\) name, description"),
         ("own_encodings:Backwards", "readings must begin with 'positions'"),
     ],

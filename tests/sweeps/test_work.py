@@ -62,7 +62,7 @@ def test_a_lock_on_a_run_that_is_being_removed_is_none(tmp_path, monkeypatch):
     [
         ("{", "is damaged"),
         ('{"format": 99}', "was written in format 99"),
-        (None, "does not hold the run that its name says"),
+        (None, "holds another run; its name must be the digest"),
     ],
 )
 def test_a_folder_of_something_else_is_left_alone(tmp_path, content, reason):

@@ -62,7 +62,7 @@ def test_a_task_in_the_current_directory(monkeypatch):
         (":MyTask", "write it as module:Class"),
         ("wrong_tasks:", "write it as module:Class"),
         ("wrong_tasks:Missing", "no class 'Missing'; it has Nameless, Abstract, Misplaced, Picky"),
-        ("wrong_tasks:NotATask", "NotATask is no subclass of randpos.Task"),
+        ("wrong_tasks:NotATask", "NotATask is not a subclass of randpos.Task"),
         ("wrong_tasks:Nameless", r"attribute\(s\) name, description"),
         ("wrong_tasks:Misplaced", "level is 'regular'; it must be one of R, DCF, CS"),
         ("wrong_tasks:Abstract", r"method\(s\) example, output_length"),

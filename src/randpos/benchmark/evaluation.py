@@ -24,7 +24,7 @@ Model = Callable[[Int[np.ndarray, "examples tokens"]], Int[np.ndarray, "examples
 """Maps tokens to answers.
 
 Tokens are the input followed by one placeholder (the id `task.tokens`) per output. Answers are one
-output class per placeholder; −1 stands for an answer that is no class, which is always wrong."""
+output class per placeholder. An answer that is not a class is −1 and counts as wrong."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def evaluate(
             way = Evaluation(batch=count, seed=seed, draws=1)
             experiment = entry.experiment(task, max(wanted), training_length, way)
             recorder = stack.enter_context(recording(entry, experiment))
-            found |= {one.length: one for one in recorder.measured()}
+            found |= {accuracy.length: accuracy for accuracy in recorder.measured()}
         for length in wanted:
             if length in found:
                 continue

@@ -16,8 +16,8 @@ SAMPLE = 2000
 def random_guess(task: str, seed: int = 0) -> Model:
     """Guesses every output uniformly, the terminator excepted.
 
-    Its expected accuracy is the task's chance level times the share of outputs that are no
-    terminator. Without terminators it is the chance level itself.
+    Its expected accuracy is the task's chance level times the share of outputs that are not
+    terminators. Without terminators it is the chance level itself.
     """
     problem, rng = get_task(task), np.random.default_rng(seed)
     classes = [c for c in range(problem.classes) if c != problem.terminator]
@@ -31,8 +31,9 @@ def random_guess(task: str, seed: int = 0) -> Model:
 def constant_answer(task: str, seed: int = 0) -> Model:
     """Answers without reading the input: at each output the most frequent class there.
 
-    The frequencies are those of training examples of the same length. Its accuracy is what a model
-    reaches that knows nothing but the output's position. In bucket_sort that is far above chance.
+    The frequencies are those of training examples of the same length. A model
+    that knows only the position of an output reaches this accuracy. In bucket_sort it is far above
+    chance.
     """
     problem = get_task(task)
     known: dict[tuple[int, int], np.ndarray] = {}

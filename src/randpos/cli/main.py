@@ -130,7 +130,7 @@ def _obey(arguments: Sequence[str]) -> None:
 
 
 def _abandon_output() -> None:
-    """Drops what could not be written; Python would try again at exit, and complain."""
+    """Drops unwritten output; otherwise Python retries at exit and prints an error."""
     sys.stdout = io.StringIO()
 
 

@@ -1,4 +1,4 @@
-"""From a command line to a command: defaults of a budget, help, and what mistakes are told."""
+"""Parses a command line: defaults of a budget, help, and messages for mistakes."""
 
 import contextlib
 import dataclasses
@@ -113,7 +113,7 @@ def show_plainly(kind: Any) -> None:
 
 
 def metavar(kind: Any) -> str:
-    """Returns what stands for a value in help.
+    """Returns the placeholder of a value in help.
 
     >>> metavar(int), metavar(Literal["text", "json"])
     ('INT', '{text,json}')
@@ -136,7 +136,7 @@ def misread_option(name: str, arguments: Sequence[str], flags: Sequence[str]) ->
         known = {flag, flag.replace("_", "-")} & set(flags)
         if known or not re.fullmatch(r"--?[A-Za-z][\w.-]*", flag):
             continue
-        last = {one.rpartition(".")[2].removeprefix("--"): one for one in flags}
+        last = {option.rpartition(".")[2].removeprefix("--"): option for option in flags}
         near = SYNONYMS.get(flag)
         if near not in flags:
             near = last.get(flag.removeprefix("--"))

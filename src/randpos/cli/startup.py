@@ -1,7 +1,7 @@
 """Imported before everything else: makes a process of the command line ready for libraries.
 
-Importing them takes seconds, and Python's answer to an interrupt meanwhile would be a traceback
-through their files.
+Importing them takes seconds. By default an interrupt meanwhile prints a traceback through their
+files.
 """
 
 import os

@@ -83,11 +83,10 @@ class Train:
 
     def note(self) -> str:
         """Returns what is going to be trained, beside the paper's budget."""
-        one, paper = self.experiment, Experiment()
-        text = f"{one.task} with {one.encoding}: {describe_budget(one)} (budget {self.budget})."
-        if describe_budget(one) == describe_budget(paper):
-            return text
-        return f"{text} The paper's budget: {describe_budget(paper)} (--budget paper)."
+        experiment = self.experiment
+        budget, paper = describe_budget(experiment), describe_budget(Experiment())
+        text = f"{experiment.task} with {experiment.encoding}: {budget} (budget {self.budget})."
+        return text if budget == paper else f"{text} The paper's budget: {paper} (--budget paper)."
 
     def next_steps(self, run: Run) -> str:
         """Returns where the run is, and two commands that read it."""

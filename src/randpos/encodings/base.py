@@ -62,7 +62,7 @@ class Encoding(eqx.Module):
     additive: ClassVar[bool] = False
     """Whether `embed` adds to the embeddings; dropout then follows it."""
     readings: ClassVar[tuple[Reading, ...]] = ("positions",)
-    """The readings of randomized offsets that make a difference to it; the first is the default."""
+    """The readings of randomized offsets that this encoding supports; the first is the default."""
     layerwise: ClassVar[bool] = True
     """Whether positions enter in every layer, so that they can be drawn anew in each."""
 

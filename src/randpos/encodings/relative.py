@@ -96,7 +96,7 @@ class Relative(Encoding):
         q = (q + self.position_bias[layer][:, None, :]) * q.shape[-1] ** -0.5
         if view.per_layer is not None:
             return _look_up(q, view.per_layer)
-        return _swap(_turn_and_meet(_swap(q), self.per_head(layer), view.precomputed))
+        return _swap(_rotated_product(_swap(q), self.per_head(layer), view.precomputed))
 
     def attend(
         self,
@@ -128,15 +128,15 @@ def _swap(x):
 
 
 @jax.custom_vjp
-def _turn_and_meet(q, projection, waves):
-    """Projects queries [head batch query dim], turns them by their angles, and meets the keys."""
+def _rotated_product(q, projection, waves):
+    """Projects queries [head batch query dim], rotates them, and multiplies them by the keys."""
     w = q.reshape(len(q), -1, q.shape[-1]) @ projection
     s, c = jnp.split(w.reshape(*q.shape[:-1], -1), 2, axis=-1)
     turned = [s * waves.sin + c * waves.cos, c * waves.sin - s * waves.cos]
     return jnp.concatenate(turned, axis=-1) @ waves.keys
 
 
-def _turn_and_meet_backward(saved, grad):
+def _rotated_product_backward(saved, grad):
     q, projection, waves = saved
     a, b = jnp.split(grad @ waves.keys.T, 2, axis=-1)
     turned = [a * waves.sin - b * waves.cos, a * waves.cos + b * waves.sin]
@@ -145,7 +145,7 @@ def _turn_and_meet_backward(saved, grad):
     return d_q, jnp.swapaxes(q.reshape(len(q), -1, q.shape[-1]), -1, -2) @ d_w, None
 
 
-_turn_and_meet.defvjp(lambda *args: (_turn_and_meet(*args), args), _turn_and_meet_backward)
+_rotated_product.defvjp(lambda *args: (_rotated_product(*args), args), _rotated_product_backward)
 
 
 @jax.custom_vjp

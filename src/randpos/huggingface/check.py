@@ -134,7 +134,7 @@ class _Trial:
         ]
 
     def explicit(self, drawn: Tensor) -> list[Finding]:
-        """Compares with the ids given by hand, and a mask that keeps them from meaning packing."""
+        """Compares with explicit position ids; a mask prevents that they are read as packing."""
         seen: list[Tensor] = []
         with self.randomized(self.seed) as change:
             name, site = change.family.argument, change.site

@@ -2,7 +2,7 @@
 
 Threefry bits for every activation would cost as much as the attention. A dropout mask needs only
 to look independent between elements, layers and steps. So each token hashes its example and place
-with the key, thoroughly, and its channels are told apart by one more round of multiply and shift.
+with the key in three rounds. One more round of multiply and shift gives the bits of each channel.
 A token's mask depends on nothing else: not on padding, nor on the pieces a batch is computed in.
 """
 

@@ -1,4 +1,4 @@
-"""The two layers that everything is made of."""
+"""Linear and LayerNorm: the layers of the model."""
 
 import equinox as eqx
 import jax

@@ -1,7 +1,7 @@
 """The numbers that the paper prints, as tables in long form and as single claims.
 
 Accuracies are percentages here, as in print; everywhere else in the library they are shares.
-`tables()` says which lengths, seeds and rates a table is over, and what is odd about it.
+`tables()` gives the lengths, seeds and rates of each table, and notes inconsistencies in print.
 """
 
 from functools import cache

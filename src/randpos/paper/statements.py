@@ -1,7 +1,7 @@
 """The paper's statements about its tables, computed again from the printed numbers.
 
-Which mean or maximum a statement is over is often left open. Each entry of STATEMENTS is the
-aggregation that gives the printed number, or the nearest there is.
+The text often does not say which mean or maximum a number is. Each entry of STATEMENTS is the
+aggregation that gives the printed number, or the nearest one.
 """
 
 import math
@@ -68,7 +68,7 @@ def _steps_per_second(task: str, encoding: str) -> float:
 
 @dataclass(frozen=True)
 class Statement:
-    """How a number of the text comes about; its published value is the claim of the same name."""
+    """How a number of the text is computed; its published value is the claim of the same name."""
 
     aggregation: str
     recompute: Callable[[], float]

@@ -1,4 +1,4 @@
-"""Randomized against plain encodings, seed by seed, beside what the paper's own spread allows."""
+"""Compares randomized with plain encodings, seed by seed, and with the paper's difference."""
 
 from collections.abc import Collection, Iterator
 from functools import cache

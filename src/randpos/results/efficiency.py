@@ -30,7 +30,7 @@ TASK = "missing_duplicate"
 THRESHOLD = 0.9
 REMEDY = "randpos reproduce efficiency"
 SAME_START = ["variant", "batch", "training_length", "maximum", "seed", "learning_rate"]
-"""What runs share of which one is the beginning of the other."""
+"""Columns that two runs share if the shorter run is the beginning of the longer one."""
 
 Curve = Float[np.ndarray, "point 2"]
 

@@ -54,7 +54,7 @@ def findings(records: StoreTables, store: Path, out: Path = Path("docs/results.m
 
 
 def _measured(artifact: Artifact, table: Table) -> Table:
-    """Leaves out tasks that were not run; of an ablation, those with half of it or less."""
+    """Leaves out tasks that were not run, and tasks with at most half of an ablation."""
     least = len(table.columns) / 2 if artifact.section == "Ablations" else 0
 
     def filled(row: Row) -> int:

@@ -40,8 +40,8 @@ def policy(styles: Sequence[str], scripts: Sequence[str], *extra: str) -> str:
     """
 
     def hashes(texts: Sequence[str]) -> str:
-        every = (base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in texts)
-        return " ".join(f"'sha256-{one.decode()}'" for one in every)
+        digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in texts)
+        return " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
 
     rules = [
         "default-src 'none'",

@@ -57,9 +57,9 @@ def budgets(scored: pl.DataFrame) -> list[Budget]:
 
 
 def within(scored: pl.DataFrame, budget: Budget | None) -> pl.DataFrame:
-    """Keeps the runs of a budget; none of them where there is no budget.
+    """Keeps the runs of a budget; without a budget, none.
 
-    Models that were trained elsewhere are kept if N and M agree: their training is their own.
+    Models that were trained elsewhere are kept if N and M agree: their training is not known.
     """
     if budget is None:
         return scored.clear()
@@ -126,7 +126,7 @@ def like_with_like(
 
 
 def rivals(scored: pl.DataFrame, compared: Sequence[str], within: Sequence[str]) -> pl.DataFrame:
-    """Keeps the complete runs that have rivals with another setting but else the same columns."""
+    """Keeps the complete runs that differ from another run in the compared setting only."""
     tested = counted_runs(scored)
     tested = tested.filter(pl.struct(compared).n_unique().over(within) > 1)
     return like_with_like(tested, compared, within)

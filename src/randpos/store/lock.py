@@ -42,7 +42,7 @@ class Lock:
             raise BusyError(
                 f"{folder} is being trained by another process ({owner}); wait for it or stop it."
             ) from error
-        if not os.fstat(self.handle).st_nlink:  # The lock of a deleted file excludes nobody.
+        if not os.fstat(self.handle).st_nlink:  # Deleted: others lock a new file.
             raise BusyError(f"{folder} is being removed by another process; wait for it.")
         os.ftruncate(self.handle, 0)
         os.pwrite(self.handle, f"{os.getpid()}\n".encode(), 0)

@@ -60,7 +60,7 @@ def run_row(folder: RunFolder) -> dict[str, Any]:
     """Reads a run's row.
 
     Raises:
-        UserError: A file is damaged, or the folder has not the name of its experiment.
+        UserError: A file is damaged, or the folder is not named by the digest of its experiment.
     """
     try:
         settings = settings_columns(stored_experiment(folder.settings()))
@@ -69,7 +69,9 @@ def run_row(folder: RunFolder) -> dict[str, Any]:
             raise
         raise UserError(f"{folder.path / 'config.json'}: {error}") from error
     if settings["run"] != folder.path.name:
-        raise UserError(f"{folder.path} does not hold the run that its name says.")
+        raise UserError(
+            f"{folder.path} holds another run; its name must be the digest of its config.json."
+        )
     result, path = folder.result(), folder.path / "environment.json"
     environment = read_json(path) if path.is_file() else {}
     if not isinstance(environment, dict):

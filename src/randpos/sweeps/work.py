@@ -90,7 +90,9 @@ def find_failure(member: Experiment, folder: RunFolder) -> str | None:
     """Returns why a run cannot be trained: it has failed, or its folder holds another run."""
     try:
         if (folder.path / "config.json").exists() and folder.experiment().digest != member.digest:
-            return f"{folder.path} does not hold the run that its name says."
+            return (
+                f"{folder.path} holds another run; its name must be the digest of its config.json."
+            )
         return folder.failure()
     except StorageError:
         raise

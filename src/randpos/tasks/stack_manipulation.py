@@ -44,17 +44,17 @@ class StackManipulation(Task):
         return Example(inputs, self.answer(inputs, length))
 
     def answer(self, inputs: Int[Array, " n"], length: Length) -> Int[Array, " n+1"]:
-        """Returns the answer without playing the actions one by one.
+        """Returns the answer by running sums instead of a loop over the actions.
 
-        Every token but POP pushes. Were the stack allowed to owe symbols, its height would be a
-        running sum; ignoring a POP on an empty stack lifts all later heights by one, so what is
-        lifted in total is the lowest sum so far. A pushed symbol stays if the height never falls
-        below its own again, and then lies (final height − own height) from the top.
+        Every token but POP pushes. If heights could be negative, the height would be a running sum
+        of +1 and −1. Ignoring a POP on an empty stack raises all later heights by one, so the
+        height is the sum minus its minimum so far (at most 0). A pushed symbol stays if the height
+        never falls below its own again; it then lies (final height − own height) from the top.
         """
         pushes = inputs != POP
         steps = jnp.where(inside(length, inputs.shape[0]), jnp.where(pushes, 1, -1), 0)
-        owing = jnp.cumsum(steps)
-        height = owing - jnp.minimum(jax.lax.cummin(owing), 0)
+        total = jnp.cumsum(steps)
+        height = total - jnp.minimum(jax.lax.cummin(total), 0)
         stays = (steps == 1) & (height == jax.lax.cummin(height, reverse=True))
         symbol = (inputs == 1) | (inputs == PUSH_1)
         outputs = jnp.zeros(inputs.shape[0] + 1, jnp.int32)

@@ -1,4 +1,4 @@
-"""Compiling: JAX's persistent cache, so that a second run starts at once, and who is told."""
+"""JAX's persistent compilation cache, and the hook that shows when a program is compiled."""
 
 import contextlib
 import os
@@ -10,11 +10,11 @@ from pathlib import Path
 import jax
 
 Compiling = Callable[[str], AbstractContextManager[None]]
-"""Entered while a program is compiled, with a few words that say which one."""
+"""Takes a description of a program; the context is open while the program is compiled."""
 
 
 def silent(_: str) -> AbstractContextManager[None]:
-    """Tells nobody that a program is compiled."""
+    """Shows nothing while a program is compiled."""
     return contextlib.nullcontext()
 
 

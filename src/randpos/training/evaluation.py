@@ -80,7 +80,7 @@ def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[
 
 
 def longest_possible(experiment: Experiment) -> int:
-    """Returns the longest length whose tokens all find a position.
+    """Returns the longest length that has a position for every token.
 
     >>> longest_possible(Experiment(task="duplicate_string"))  # three tokens for every one of input
     682
@@ -220,8 +220,8 @@ class Evaluator:
         for draw in range(-(-batch // per_draw)):
             firsts = range(0, per_draw, part_size(experiment, self.parts))
             where = [jnp.asarray([length, draw, first], jnp.int32) for first in firsts]
-            told = self.compiling if new and draw == 0 else silent
-            with told(f"for lengths up to {size} (once; cached)"):
+            notify = self.compiling if new and draw == 0 else silent
+            with notify(f"for lengths up to {size} (once; cached)"):
                 parts = [program(parameters, *place) for place in where]
             found.append(Counts(*(sum(map(int, values)) for values in zip(*parts, strict=True))))
         return summarize(length, found, batch)

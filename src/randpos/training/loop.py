@@ -45,7 +45,7 @@ class Progress(NamedTuple):
     seconds: float
     """Training time of this member so far, interruptions not counted."""
     score: float | None = None
-    """The score of the last test on the way, if there was one."""
+    """The score of the last test during training, if there was one."""
 
 
 @dataclass
@@ -62,13 +62,13 @@ class ActiveMember:
     trackers: list[Tracker]
     saved: float = field(default_factory=time.monotonic)
     score: float | None = None
-    """The score of the last test on the way."""
+    """The score of the last test during training."""
     result: Result | None = None
     """How it ended, once it has."""
 
     @property
     def seed_and_rate(self) -> Member:
-        """What tells it apart from the other members."""
+        """The seed and the rate: all that differs between members."""
         return make_member(self.experiment)
 
     @property
@@ -141,9 +141,9 @@ def advance_all(
             behind = [member for member in active if member.at.step == first]
             last = min(first - first % CHUNK + CHUNK, behind[0].experiment.steps)
             for group in [behind] if strategy == "vmap" else [[member] for member in behind]:
-                told = silent if len(group) in compiled else compiling
+                notify = silent if len(group) in compiled else compiling
                 compiled.add(len(group))
-                states, found = take_steps(engine, group, first, last, report, told)
+                states, found = take_steps(engine, group, first, last, report, notify)
                 for member, state, metrics in zip(group, states, found, strict=True):
                     now = checkpoints.Checkpoint(last, state)
                     if tests is not None and tests.due(last):

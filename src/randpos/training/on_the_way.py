@@ -38,7 +38,7 @@ class TestsOnTheWay:
         compiling: Entered while a program is compiled.
     """
 
-    __test__ = False  # not a class of tests, whatever pytest thinks of its name
+    __test__ = False  # pytest would collect it by its name
 
     def __init__(self, experiment: Experiment, compiling: Compiling = silent) -> None:
         self.every = experiment.evaluation.every

@@ -1,4 +1,4 @@
-"""Optional experiment trackers: what is written to the run's folder, shown elsewhere too."""
+"""Optional experiment trackers: they get the metrics that the run's folder gets."""
 
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable

@@ -42,7 +42,7 @@ CAPTIONS = {
     "standard deviation over seeds.",
 }
 SHARED = {"best": ("seed", "learning_rate"), "mean": ("learning_rate",)}
-"""What all lines of a panel must share: a mean is not better for being over more seeds."""
+"""What all lines of a panel must share, so that their means are over the same seeds."""
 
 
 class Line(NamedTuple):

@@ -12,7 +12,7 @@ from randpos.extras import MissingExtraError
 
 @cache
 def library() -> str:
-    """Returns Vega, Vega-Lite and Vega-Embed as one script, which needs no network."""
+    """Returns Vega, Vega-Lite and Vega-Embed as one script; it needs no network."""
     alt, vl_convert = _libraries()
     version = alt.SCHEMA_VERSION.removeprefix("v").rsplit(".", 1)[0]
     return vl_convert.javascript_bundle(vl_version=version)

@@ -33,7 +33,7 @@ def _files(folder: Path) -> Iterator[bytes]:
     except OSError:  # removed meanwhile
         return
     for entry in entries:
-        # Checkpoints, logs and half-written files change all the time, and show nowhere.
+        # The page does not show checkpoints and temporary files, which change all the time.
         if entry.name.startswith(".") or entry.name == "checkpoints":
             continue
         if entry.is_dir(follow_symlinks=False):

@@ -1,4 +1,4 @@
-"""Writes the playground: one HTML file with models, code and style, which asks no network."""
+"""Writes the playground: one HTML file with models, code and style. It needs no network."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -62,7 +62,7 @@ def _error(share: float | None) -> float | None:
 
 
 def _detail(text: str, cell: Data, kind: str) -> str:
-    """Adds in-domain accuracy, noise of the test and constant answers to what a number is over."""
+    """Adds in-domain accuracy, error of the test and constant answers to a number's description."""
     if cell[f"{kind}_in_domain"] is not None:
         text += f"; in-domain {100 * cell[f'{kind}_in_domain']:.1f}"
     if cell[f"{kind}_error"] is not None:

@@ -30,7 +30,7 @@ PAIRED = pl.col("encoding").is_in([*PLAIN, *RANDOMIZED])
 def gains(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     """The headline: by how much the best randomized encoding beats the best other one.
 
-    The paper's side of a task is over the encodings that ours has.
+    The paper's number of a task takes the same encodings as ours.
     """
     runs, notes = shared_runs(scored, PAIRED, budget)
     ours = values(runs.filter("alike"), best_value)

@@ -11,7 +11,7 @@ MISSING = "–"
 
 @dataclass(frozen=True)
 class Value:
-    """A number of a cell, with its spread and with what it is over."""
+    """A number of a cell, its spread, and the seeds and rates that it summarizes."""
 
     value: float
     sd: float | None = None
@@ -20,13 +20,13 @@ class Value:
     """Accuracy over the training lengths in %; of a difference, that of both sides."""
     seeds: int | None = None
     rates: int = 1
-    """Seeds and learning rates that the number is over."""
+    """Numbers of seeds and learning rates that the number summarizes."""
     error: float | None = None
     """Standard error of the test: of the examples and draws, not of the training."""
     alike: bool = True
     """Whether its row has the same seeds and rates, so that the best of it may be marked."""
     detail: str = ""
-    """What the number is over, for tooltips and CSV."""
+    """Describes in words what the number summarizes, for tooltips and CSV."""
     run: str | None = None
     """The run that it comes from, if it comes from one."""
 
