@@ -26,7 +26,7 @@ VICTIM = tiny(seed=0)
 DIGEST = VICTIM.digest
 EVALUATION = f"evaluation/{accuracies_path(Path(), VICTIM).name}"
 JSON = ("config.json", "result.json", "environment.json", "failure.json")
-PACKED = ("runs.parquet", "accuracies.parquet")
+PACKED = ("runs.parquet", "accuracies.parquet", "tests.parquet")
 FILES = (*JSON, "model.safetensors", EVALUATION, "metrics.jsonl")
 
 

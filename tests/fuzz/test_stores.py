@@ -42,7 +42,7 @@ def origin(tmp_path_factory) -> Path:
 class Guess:
     """In the place of the evaluator, which would compile: a model is read, but not run."""
 
-    def __init__(self, experiment) -> None:
+    def __init__(self, experiment, compiling=None) -> None:
         self.experiment = experiment
 
     def test(self, parameters, lengths):

@@ -136,8 +136,10 @@ class Sweep:
         }
         compiling = working = 0.0
         if plan.missing:
-            note = "measuring the speed of one run on this machine (compiles its program) …"
-            Console(stderr=True).print(note, highlight=False)
+            note = (
+                "randpos: measuring the speed of one run on this machine (compiles its program) …"
+            )
+            Console(stderr=True).print(note, highlight=False, soft_wrap=True)
             speed = measure_worker(plan.missing[0])
             compiling, working = speed.seconds(plan.missing, workers)
             row["gflops_per_worker"] = speed.operations / 1e9
