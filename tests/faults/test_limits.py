@@ -15,6 +15,7 @@ from randpos.store.tables import read_store
 from randpos.sweeps.plan import make_plan
 from randpos.training.evaluation import Evaluator
 from tests.experiments import random_model, tiny
+from tests.fuzz.commands import PROGRESS
 from tests.sweeps.processes import Command, environment, leftovers
 from tests.sweeps.synthetic import write_run
 
@@ -123,6 +124,7 @@ while not room and evaluator.parts < 8:  # compiled for the limited process, whi
 """
 
 
+@pytest.mark.slow  # LLVM may abort under such a limit; the tests of `starved` cover the same code
 @pytest.mark.skipif(sys.platform != "linux", reason="the size of a process is read from /proc")
 def test_under_a_limit_of_memory_long_sequences_are_tested_in_parts(cache):
     """A limit as `ulimit -v` sets it: enough for a part of the batch, too little for all."""
@@ -177,8 +179,8 @@ def test_under_a_limit_of_memory_a_command_says_what_it_does_and_ends_well(tmp_p
         told.append((process.stdout[process.stdout.index("[\n") :], process.stderr))
     (whole, quiet), (cut, said) = told
     assert json.loads(cut) == json.loads(whole)
-    assert quiet == ""
-    assert all(line.startswith("randpos: ") for line in said.splitlines())
+    assert all(line.startswith(PROGRESS) for line in quiet.splitlines())
+    assert all(line.startswith(("randpos: ", *PROGRESS)) for line in said.splitlines())
     assert "does not fit into the memory; it is tested in" in said
 
 
