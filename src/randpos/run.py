@@ -17,7 +17,7 @@ Here a tiny model learns to reverse up to four bits, from two seeds, and is test
 ...     curves = run.evaluate(randpos.Evaluation(stride=2, batch=16))
 ...     model = run.model(member=1)
 >>> [point.length for point in curves[0]]
-[1, 2, 4, 5, 6]
+[1, 4, 5, 6]
 >>> model.embedding.shape  # two bits, the placeholder and padding
 (4, 8)
 """

@@ -60,7 +60,9 @@ def test_looking_at_a_store_imports_no_task_that_it_names(tmp_path, monkeypatch,
     folder.mkdir(parents=True)
     config = {"format": 1, "digest": one.digest, "experiment": one.to_dict()}
     (folder / "config.json").write_bytes(json_bytes(config))
-    (folder / "result.json").write_text(json.dumps({"status": "complete", "step": 60}))
+    (folder / "result.json").write_text(
+        json.dumps({"status": "complete", "step": 60, "seconds": 1.0, "curve": []})
+    )
     where = [] if command[0] == "report" else ["--store", "runs"]
     code, _, err = told([*command, *where])
     assert code == 0, err

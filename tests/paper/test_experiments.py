@@ -84,7 +84,6 @@ def test_a_model_is_tested_at_all_lengths_that_it_was_trained_on():
     ("bad", "message"),
     [
         ({"encodings": ("rotary",)}, "Unknown encoding 'rotary'"),
-        ({"tasks": ("nope",)}, "Unknown task 'nope'"),
         ({"steps": 0}, "steps=0 must be at least 1"),
         ({"examples": 0}, "evaluation.batch=0 must be at least 1"),
     ],

@@ -246,5 +246,8 @@ def span(values: Iterable[int]) -> str:
     >>> span([9, 9]), span([2, 1000])
     ('9', '2 to 1,000')
     """
-    low, high = min(numbers := list(values)), max(numbers)
+    numbers = list(values)
+    if not numbers:
+        return "none"
+    low, high = min(numbers), max(numbers)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
