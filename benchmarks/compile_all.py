@@ -72,11 +72,11 @@ def compile_program(program: Program) -> float:
     began = time.perf_counter()
     if program.kind == "train":
         changed = Experiment.from_dict({**experiment.to_dict(), "batch": program.size})
-        engine, one = make_engine(changed), make_member(changed)
-        state = jax.eval_shape(engine.start, one)
+        engine, member = make_engine(changed), make_member(changed)
+        state = jax.eval_shape(engine.start, member)
         for jitted, arguments in (
-            (engine.start, (one,)),
-            (engine.advance, (state, one, number, number)),
+            (engine.start, (member,)),
+            (engine.advance, (state, member, number, number)),
         ):
             _compile(jitted, *arguments)
     else:
@@ -117,11 +117,11 @@ class Log:
                 file.write("\n" * self._is_torn() + json.dumps(row) + "\n")
 
     def _is_torn(self) -> bool:
-        """Tells whether the last line was cut off."""
+        """Returns whether the last line was cut off."""
         return self.path.exists() and self.path.read_bytes()[-1:] not in (b"", b"\n")
 
     def is_compiled(self, program: Program) -> bool:
-        """Tells whether it was compiled with these versions."""
+        """Returns whether the program was compiled with these versions."""
         row = self.rows.get(str(program))
         return row is not None and row["error"] is None
 
@@ -161,8 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--log", type=Path, default=Path("runs/compile-all.jsonl"))
     options = parser.parse_args(arguments)
     log = Log(options.log)
-    wanted = [one for one in programs() if options.only in str(one)]
-    missing = [one for one in wanted if not log.is_compiled(one)]
+    wanted = [program for program in programs() if options.only in str(program)]
+    missing = [program for program in wanted if not log.is_compiled(program)]
     print(f"{len(wanted)} programs, {len(wanted) - len(missing)} compiled before", flush=True)
     todo = zip(range(len(missing), 0, -1), missing, strict=True)
     share = (todo, log, threading.Lock())
@@ -171,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         worker.start()
     for worker in workers:
         worker.join()
-    rows = [log.rows[str(one)] for one in wanted]
+    rows = [log.rows[str(program)] for program in wanted]
     failed = [row["program"] for row in rows if row["error"]]
     hours = sum(row["seconds"] for row in rows) / 3600
     print(

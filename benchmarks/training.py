@@ -3,6 +3,7 @@
     python benchmarks/training.py speed        # per task and encoding, one core each
     python benchmarks/training.py throughput   # four members on all cores, by strategy
     python benchmarks/training.py start        # time to the first step, cold and warm cache
+    python benchmarks/training.py emitters     # with and without XLA's fusion emitters for the CPU
 
 Contenders are timed in turns within one run, and the fastest turn of each counts: the machines are
 shared. Only ratios are worth quoting.
@@ -264,6 +265,7 @@ class Start:
             environment = {**os.environ, "RANDPOS_CACHE": f"{folder}/cache"}
             for cache, seed in (("cold", 0), ("warm", 1)):
                 arguments = {"task": self.task, "encoding": self.encoding, "seed": seed, "steps": 1}
+                arguments["budget"] = "paper"
                 flags = [f"--{name}={value}" for name, value in arguments.items()]
                 command = [
                     sys.executable,
@@ -283,8 +285,37 @@ class Start:
                 print(f"| {cache} | {time.perf_counter() - began:.1f} |", flush=True)
 
 
+@dataclass
+class Emitters:
+    """Compilation and steps of a training program with and without XLA's fusion emitters."""
+
+    task: str = "missing_duplicate"
+    encoding: str = "randomized-relative"
+    turns: int = 5
+
+    def __call__(self) -> None:
+        """Prints a table in Markdown; where the compiler fails, it says so."""
+        pin(0)
+        from randpos.training import step
+
+        seconds: dict[str, float] = {}
+        contenders = {}
+        for name, options in (("with", None), ("without", {"xla_cpu_use_fusion_emitters": False})):
+            step.compiler_options = lambda options=options: options
+            began = time.process_time()
+            contenders[name] = our_steps(self.task, self.encoding)
+            contenders[name]()
+            seconds[name] = time.process_time() - began
+        best = interleave(contenders, self.turns)
+        print("| fusion emitters | CPU seconds to the first steps | steps per second |")
+        print("|---|---:|---:|")
+        for name, fastest in best.items():
+            print(f"| {name} | {seconds[name]:.1f} | {STEPS / fastest:.2f} |", flush=True)
+
+
 if __name__ == "__main__":
     commands = {"speed": Speed, "throughput": Throughput, "start": Start, "worker": Worker}
+    commands["emitters"] = Emitters
     names = list(sys.argv[1:2]) if sys.argv[1:2] else ["speed", "throughput", "start"]
     for name in names:
         tyro.cli(commands[name], args=sys.argv[2:])()

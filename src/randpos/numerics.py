@@ -34,8 +34,8 @@ def compiler_options() -> dict[str, bool] | None:
     """Returns the options that every program of this package is compiled with.
 
     XLA's fusion emitters for the CPU (jax 0.10) give two functions one name in some programs, such
-    as `even_pairs` with `rope` at batch 16, and then fail. Steps are as fast without them
-    (docs/performance.md).
+    as `even_pairs` with `rope` at batch 16, and then fail. docs/performance.md has the
+    price: compilation takes longer.
     """
     on_cpu = jax.default_backend() == "cpu"
     return {"xla_cpu_use_fusion_emitters": False} if on_cpu else None

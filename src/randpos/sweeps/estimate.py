@@ -16,7 +16,9 @@ from randpos.training.evaluation import lengths_to_test, sizes
 from randpos.training.step import STRIDE, make_engine, make_member
 
 TEST_COMPILATION = 0.3
-"""Time to compile the test program of one size, relative to that of the training program."""
+"""Time to compile the test program of one size, relative to that of the training program.
+
+An assumption, not a measurement."""
 
 
 def forward(experiment: Experiment, length: int) -> float:
@@ -110,7 +112,7 @@ class Speed(NamedTuple):
             Seconds of compilation, and seconds of training and testing.
         """
         programs = [group[0] for group in groups(missing)]
-        compilations = sum(1 + TEST_COMPILATION * _test_sizes(one) for one in programs)
+        compilations = sum(1 + TEST_COMPILATION * _test_sizes(program) for program in programs)
         share = min(workers, max(1, len(programs)))
         together = min(workers, max(1, len(missing)))
         return (
