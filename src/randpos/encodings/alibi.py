@@ -20,8 +20,9 @@ def slopes(heads: int) -> np.ndarray:
     [0.0625, 0.00390625, 0.25]
     """
     below = 2 ** int(np.log2(heads))
-    geometric = lambda h: 2.0 ** (-8.0 * np.arange(1, h + 1) / h)  # noqa: E731
-    return np.concatenate([geometric(below), geometric(2 * below)[::2][: heads - below]])
+    first = 2.0 ** (-8.0 * np.arange(1, below + 1) / below)
+    between = 2.0 ** (-4.0 * np.arange(1, 2 * below, 2) / below)
+    return np.concatenate([first, between[: heads - below]])
 
 
 def asymmetric_distance(offsets: Int[Array, "query key"]) -> Float[Array, "query key"]:

@@ -73,8 +73,8 @@ def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[
     longest = experiment.test_length if longest is None else longest
     check_longest(experiment, longest)
     # Multiples of the golden ratio, here two Fibonacci numbers, are spread evenly modulo 1.
-    place = lambda k: 10946 * k % 17711 * every // 17711  # noqa: E731
-    inside = (every * k - place(k) for k in range(1, -(-longest // every) + 1))
+    windows = range(1, -(-longest // every) + 1)
+    inside = (every * k - 10946 * k % 17711 * every // 17711 for k in windows)
     always = {1, seen, seen + 1, experiment.test_length, longest}
     return sorted(n for n in {*always, *inside} if n <= longest)
 
