@@ -29,9 +29,10 @@ for _name in ("XLA_FLAGS", "JAX_COMPILATION_CACHE_DIR"):  # as users compile, an
 import jax
 import jax.numpy as jnp
 
-from randpos import TASKS, Experiment, combinations, resolve
+from randpos import Experiment, combinations, resolve
 from randpos.numerics import VERSION, compiler_options
 from randpos.paper.artifacts import TABLE_1
+from randpos.tasks import PAPER_TASKS
 from randpos.training.evaluation import count, sizes
 from randpos.training.step import make_engine, make_member
 
@@ -57,7 +58,7 @@ class Program(NamedTuple):
 
 def programs() -> Iterator[Program]:
     """Lists all programs."""
-    for task, encoding in product(TASKS, combinations()):
+    for task, encoding in product(PAPER_TASKS, combinations()):
         for batch in (16, 32, 128) if encoding in TABLE_1 else (32,):
             yield Program("train", task, encoding, batch)
     for task, encoding in product(SHAPES, combinations()):

@@ -17,7 +17,7 @@ from randpos.results import make_table
 from randpos.results.tables.table import Table
 from randpos.store.rows import stored_experiment
 from randpos.store.tables import ACCURACIES, RUNS, StoreTables, pack
-from randpos.tasks import TASKS
+from randpos.tasks import PAPER_TASKS
 
 USUAL = Experiment().to_dict()
 ENVIRONMENT = {"python": "3.11.2", "device": "cpu", "packages": {"jax": "0.10.0"}, "commit": None}
@@ -112,7 +112,7 @@ def many_records(lengths: int = 500, seeds: int = 10) -> StoreTables:
     rng = np.random.default_rng(0)
     curves = [_learning(rng) for _ in range(100)]
     runs = []
-    for task in TASKS:
+    for task in PAPER_TASKS:
         for encoding in PAPER_ROWS:
             for rate in (1e-4, 3e-4, 5e-4):
                 for seed in range(seeds):

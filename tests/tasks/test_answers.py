@@ -37,7 +37,8 @@ def check(name: str, length: int, maximum: int) -> None:
         answer = ORACLES[name](tokens, length)
         assert len(answer) == size
         expected[row, :size] = answer
-        expected_counted[row, : answer.index(2) + 1 if name in MASKED else size] = True
+        end = answer.index(task.terminator) + 1 if name in MASKED else size
+        expected_counted[row, :end] = True
     np.testing.assert_array_equal(outputs, expected)
     np.testing.assert_array_equal(counted, expected_counted)
 

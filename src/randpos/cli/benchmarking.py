@@ -21,7 +21,7 @@ from randpos.progress import percent
 from randpos.results.leaderboard import leaderboard, markdown
 from randpos.store.files import read_file, write_atomic
 from randpos.store.tables import StoreTables, read_store
-from randpos.tasks import TASKS, get_task
+from randpos.tasks import PAPER_TASKS, get_task
 from randpos.tasks.base import Task
 
 MARKS = ("<!-- leaderboard -->", "<!-- end of leaderboard -->")
@@ -33,7 +33,7 @@ class ExportTasks:
     """Write examples of tasks to files, for models of any framework."""
 
     names: tyro.conf.Positional[tuple[str, ...]] = ()
-    """The tasks; by default all fifteen."""
+    """The tasks; by default the paper's fifteen."""
     lengths: str = "1-40"
     """Sampled lengths: numbers and ranges, such as 1-40,50,100-500:100."""
     count: int = 100
@@ -73,7 +73,7 @@ class HarnessTasks:
     """Write tasks for lm-evaluation-harness: a YAML file each, and their examples."""
 
     names: tyro.conf.Positional[tuple[str, ...]] = ()
-    """The tasks; by default all fifteen."""
+    """The tasks; by default the paper's fifteen."""
     lengths: str = "10-40:10,50-100:10"
     """Sampled lengths of the test: numbers and ranges."""
     count: int = 20
@@ -101,7 +101,7 @@ class References:
     """Test the reference models (guess, constant answer, oracle) and store their rows."""
 
     names: tyro.conf.Positional[tuple[str, ...]] = ()
-    """The tasks; by default all fifteen."""
+    """The tasks; by default the paper's fifteen."""
     lengths: str = "1-500"
     """Sampled lengths: numbers and ranges. A score needs N + 1 and the longest."""
     count: int = 500
@@ -116,7 +116,7 @@ class References:
     def __call__(self) -> None:
         """Tests the models and prints their scores."""
         lengths = parsed_lengths(self.lengths)
-        for task in dict.fromkeys(self.names or TASKS):
+        for task in dict.fromkeys(self.names or PAPER_TASKS):
             for name, model in references(task).items():
                 entry = Entry(self.store, name, steps=1, batch=1, existing=self.existing)
                 result = evaluate(
@@ -157,8 +157,8 @@ class Leaderboard:
 
 
 def tasks_of(names: Sequence[str]) -> list[Task]:
-    """Returns the tasks of these names, or all fifteen if there are none."""
-    return [get_task(name) for name in dict.fromkeys(names or TASKS)]
+    """Returns the tasks of these names, or the paper's fifteen if there are none."""
+    return [get_task(name) for name in dict.fromkeys(names or PAPER_TASKS)]
 
 
 def refuse_existing(paths: Sequence[Path], overwrite: bool) -> None:

@@ -1,4 +1,4 @@
-"""The tasks of the paper (section 4): one file each, by their level in the Chomsky hierarchy."""
+"""The tasks: the paper's fifteen (section 4) and tasks beyond it, one file each."""
 
 from randpos.errors import unknown
 from randpos.tasks.base import Batch, Example, Level, Task
@@ -19,9 +19,9 @@ from randpos.tasks.reverse_string import ReverseString
 from randpos.tasks.solve_equation import SolveEquation
 from randpos.tasks.stack_manipulation import StackManipulation
 
-__all__ = ["TASKS", "Batch", "Example", "Level", "Task", "get_task"]
+__all__ = ["PAPER_TASKS", "TASKS", "Batch", "Example", "Level", "Task", "get_task"]
 
-TASKS: dict[str, Task] = {
+PAPER_TASKS: dict[str, Task] = {
     task.name: task
     for task in (
         EvenPairs(),
@@ -41,7 +41,13 @@ TASKS: dict[str, Task] = {
         BucketSort(),
     )
 }
-"""The fifteen tasks, in the order of the paper's tables."""
+"""The fifteen tasks of the paper, in the order of its tables. Its grids have no others."""
+
+BEYOND: dict[str, Task] = {}
+"""Tasks that the paper does not have; register a new task here."""
+
+TASKS: dict[str, Task] = PAPER_TASKS | BEYOND
+"""Every task by name, the paper's first."""
 
 
 def get_task(name: str) -> Task:

@@ -64,7 +64,7 @@ def row(task: Task) -> dict[str, Any]:
 
 
 def table() -> list[dict[str, Any]]:
-    """Returns the facts of the paper's tasks, in its order.
+    """Returns the facts of every task, the paper's first, in its order.
 
     >>> [row["name"] for row in table()][:2]
     ['even_pairs', 'modular_arithmetic_simple']

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from randpos import TASKS, Evaluation, Experiment, PositionOptions, Schedule
+from randpos import Evaluation, Experiment, PositionOptions, Schedule
 from randpos.catalog import PAPER_ROWS, combinations
 from randpos.paper.published import published_value
 from randpos.results.figures import (
@@ -22,6 +22,7 @@ from randpos.results.figures import (
 from randpos.results.inspect.activations import Activations, Layer
 from randpos.results.inspect.attention import Attention
 from randpos.store.tables import StoreTables
+from randpos.tasks import PAPER_TASKS
 from randpos.training.evaluation import lengths_to_test
 from tests.results.figures.synthetic import falling, join, records
 
@@ -32,14 +33,14 @@ BASE = Experiment(evaluation=Evaluation(stride=20))
 def main_store() -> StoreTables:
     """All tasks and encodings of the paper, two seeds each, with about the paper's scores."""
     rng, rows = np.random.default_rng(0), []
-    for task in TASKS:
+    for task in PAPER_TASKS:
         for encoding in PAPER_ROWS:
             target = published_value("scores", task, encoding) or 50.0
             for seed in (0, 1):
                 run = dataclasses.replace(BASE, task=task, encoding=encoding, seed=seed)
                 goal = target / 100 * (1 - 0.04 * seed)
                 rows.append(
-                    (run, falling(lengths_to_test(run), goal, TASKS[task].chance, rng), 1.0)
+                    (run, falling(lengths_to_test(run), goal, PAPER_TASKS[task].chance, rng), 1.0)
                 )
     return records(rows)
 

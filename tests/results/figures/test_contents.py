@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from randpos import TASKS, Evaluation, Experiment, PositionOptions, UserError
+from randpos import Evaluation, Experiment, PositionOptions, UserError
 from randpos.catalog import PAPER_ROWS
 from randpos.results.figures import (
     attention,
@@ -22,6 +22,7 @@ from randpos.results.figures import (
 )
 from randpos.results.figures.attention import shrink
 from randpos.results.figures.overview import L, M, N
+from randpos.tasks import PAPER_TASKS
 from tests.results.figures.gallery import (
     activations,
     efficiency_store,
@@ -51,9 +52,9 @@ def small(value: float, **changes):
 def test_curves_have_a_panel_per_task_and_a_line_per_encoding() -> None:
     figure = curves(main_store())
     assert len(figure.axes) == 15
-    for axes, task in zip(figure.axes, TASKS, strict=True):
+    for axes, task in zip(figure.axes, PAPER_TASKS, strict=True):
         assert {str(one.get_gid()) for one in axes.lines} == {*PAPER_ROWS, "training", "chance"}
-        assert set(line(axes, "chance")[:, 1]) == {TASKS[task].chance}
+        assert set(line(axes, "chance")[:, 1]) == {PAPER_TASKS[task].chance}
         assert set(line(axes, "training")[:, 0]) == {40}
 
 

@@ -15,12 +15,12 @@ from playwright.sync_api import Browser, Page
 from randpos import Encoder, Positions, resolve
 from randpos.results.playground import Player, make_playground
 from randpos.store.folder import Store
-from randpos.tasks import TASKS
+from randpos.tasks import PAPER_TASKS
 from randpos.tasks.base import total_length
 from tests.results.playground.players import LARGEST, VARIANTS, Variant
 
 LENGTHS = (5, 40, 200)
-BUFFER = int(total_length(TASKS["duplicate_string"], max(LENGTHS)))
+BUFFER = int(total_length(PAPER_TASKS["duplicate_string"], max(LENGTHS)))
 ASK = """async (jobs) => {
   const run = makeRunner(readData("about-data"));
   const found = [];
@@ -35,7 +35,7 @@ ASK = """async (jobs) => {
 @pytest.fixture(scope="module")
 def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """A page with float32 weights of every kind of model for every task."""
-    players = [variant.player(task) for task in TASKS for variant in VARIANTS]
+    players = [variant.player(task) for task in PAPER_TASKS for variant in VARIANTS]
     path = tmp_path_factory.mktemp("playground") / "page.html"
     path.write_text(make_playground(players, "float32"))
     page = browser.new_page()
@@ -69,7 +69,7 @@ def test_logits_and_attention_are_those_of_jax(page: Page, variant: Variant) -> 
     rng, jobs, expected = np.random.default_rng(0), [], []
     scheme = resolve(variant.experiment("solve_equation", LARGEST - 1)).scheme
     layer = variant.model.layers - 1
-    for task, known in TASKS.items():
+    for task, known in PAPER_TASKS.items():
         for length in LENGTHS:
             answers = int(known.output_length(length))
             inputs = rng.integers(0, known.tokens, int(known.input_length(length)))
@@ -89,7 +89,7 @@ def test_logits_and_attention_are_those_of_jax(page: Page, variant: Variant) -> 
                 )
             )
     found = page.evaluate(ASK, jobs)
-    assert len(found) == len(TASKS) * len(LENGTHS)
+    assert len(found) == len(PAPER_TASKS) * len(LENGTHS)
     for (logits, attention), (wanted, weights) in zip(found, expected, strict=True):
         np.testing.assert_allclose(np.reshape(logits, wanted.shape), wanted, atol=1e-4, rtol=0)
         if weights is not None:
@@ -100,7 +100,7 @@ def test_logits_and_attention_are_those_of_jax(page: Page, variant: Variant) -> 
 
 def inputs_beyond_training(facts: dict[str, Any], number: int) -> list[list[Any]]:
     """Jobs for model `number` at lengths up to three times those of training."""
-    rng, known, jobs = np.random.default_rng(1), TASKS[facts["task"]], []
+    rng, known, jobs = np.random.default_rng(1), PAPER_TASKS[facts["task"]], []
     for length in (5, 40, 120):
         answers = int(known.output_length(length))
         tokens = rng.integers(0, known.tokens, int(known.input_length(length))).tolist()
@@ -123,7 +123,7 @@ def test_half_precision_answers_as_full_precision_does(browser: Browser, tmp_pat
         page.goto(f"file://{path}")
         models = page.evaluate("readData('about-data').models")
         jobs = [job for i, facts in enumerate(models) for job in inputs_beyond_training(facts, i)]
-        classes = [TASKS[models[job[0]]["task"]].classes for job in jobs]
+        classes = [PAPER_TASKS[models[job[0]]["task"]].classes for job in jobs]
         found[precision] = [np.array(logits) for logits, _ in page.evaluate(ASK, jobs)]
         page.close()
     assert found["float16"]

@@ -9,7 +9,7 @@ from randpos.errors import UserError
 from randpos.paper import PLAIN, RANDOMIZED, claim, published
 from randpos.results import Budget, make_table, table_names
 from randpos.results.tables.table import Table
-from randpos.tasks import TASKS
+from randpos.tasks import PAPER_TASKS
 from tests.results.stores import accuracies_of, paper_table, records, run, scored
 
 BOLD = {
@@ -92,7 +92,7 @@ def test_the_headline_gain_is_the_papers() -> None:
 
 def test_rows_and_columns_are_those_of_the_paper() -> None:
     made = paper_table("table1")
-    assert [row.key for row in made.rows] == list(TASKS)
+    assert [row.key for row in made.rows] == list(PAPER_TASKS)
     assert [column.key for column in made.columns] == [*PLAIN, *RANDOMIZED]
     assert [row.level for row in made.rows] == ["R"] * 4 + ["DCF"] * 4 + ["CS"] * 7
     daggers = {row.key for row in made.rows if row.dagger}

@@ -17,7 +17,7 @@ from randpos.results.tables.labels import encoding_label
 from randpos.run import Run
 from randpos.setup import resolve
 from randpos.store.folder import RunFolder, Store
-from randpos.tasks import TASKS
+from randpos.tasks import PAPER_TASKS
 from randpos.tasks.base import total_length
 
 ENCODINGS = ("none", "sincos", "relative", "alibi", "rope", "learned")
@@ -71,7 +71,7 @@ def check_supported(run: str, experiment: Experiment) -> None:
     prefix, encoding = split_name(experiment.encoding)
     randomized, draw = bool(prefix), experiment.positions.draw
     name = f"run {run} cannot be in the playground: "
-    if experiment.task not in TASKS:
+    if experiment.task not in PAPER_TASKS:
         raise UserError(
             f"{name}the page has no answers for task={experiment.task!r}; leave it out."
         )

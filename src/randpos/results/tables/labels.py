@@ -6,7 +6,7 @@ from randpos.catalog import PAPER_ROWS
 from randpos.paper import PLAIN, RANDOMIZED
 from randpos.paper.looks import encoding_label, encoding_order, task_label, task_order
 from randpos.results.tables.table import Column, Row
-from randpos.tasks import TASKS
+from randpos.tasks import PAPER_TASKS, TASKS
 
 RANDOMIZED_GROUP = "Randomized"
 BEYOND = "Beyond the paper"
@@ -23,7 +23,7 @@ def task_row(task: str, key: str | None = None, extra: str = "") -> Row:
 
 def task_rows(present: Iterable[str]) -> list[Row]:
     """Returns the rows of the paper's 15 tasks and of all other tasks that are present."""
-    return [task_row(task) for task in task_order([*TASKS, *present])]
+    return [task_row(task) for task in task_order([*PAPER_TASKS, *present])]
 
 
 def encoding_columns(present: Iterable[str]) -> list[Column]:
