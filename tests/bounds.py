@@ -51,8 +51,16 @@ def requirements() -> list[str]:
     """Lists what is installed, with the bounds of pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     optional = project["optional-dependencies"]
-    tools = [one for one in optional["dev"] if re.split(r"[^\w-]", one)[0] in TOOLS]
-    return [*project["dependencies"], *(one for name in EXTRAS for one in optional[name]), *tools]
+    tools = [
+        requirement
+        for requirement in optional["dev"]
+        if re.split(r"[^\w-]", requirement)[0] in TOOLS
+    ]
+    return [
+        *project["dependencies"],
+        *(requirement for name in EXTRAS for requirement in optional[name]),
+        *tools,
+    ]
 
 
 def main(resolution: str, folder: Path) -> int:

@@ -73,10 +73,10 @@ def test_each_position_and_each_pair_is_included_as_often_as_uniform_subsets_do(
     found = many(Randomized(maximum), length, 10)
     included = (found[:, :, None] == np.arange(1, 1 + maximum)).any(1).astype(float)
     together = included.T @ included / len(found)
-    one = length / maximum
-    two = one * (length - 1) / (maximum - 1)
+    diagonal = length / maximum
+    two = diagonal * (length - 1) / (maximum - 1)
     expected = np.full((maximum, maximum), two)
-    np.fill_diagonal(expected, one)
+    np.fill_diagonal(expected, diagonal)
     deviation = np.sqrt(expected * (1 - expected) / len(found))
     assert np.abs((together - expected) / deviation).max() < 4.5
 

@@ -115,10 +115,10 @@ def test_rows_of_a_batch_are_independent(sample):
 
 
 def test_a_seed_repeats_and_another_does_not(sample):
-    one, again, other = (sample(seed, 30, maximum=500, batch=2) for seed in (7, 7, 8))
-    assert (one == again).all()
-    assert (one != other).any()
-    assert (one[0] != one[1]).any()
+    left, again, other = (sample(seed, 30, maximum=500, batch=2) for seed in (7, 7, 8))
+    assert (left == again).all()
+    assert (left != other).any()
+    assert (left[0] != left[1]).any()
 
 
 def test_too_small_a_maximum_is_a_sentence(sample):

@@ -45,7 +45,7 @@ from randpos.store.result import Accuracy
 from randpos.training.compilation import Compiling, silent
 from randpos.training.evaluation import Evaluator, lengths_to_test
 from randpos.training.loop import Progress, Strategy, advance_all, start_member
-from randpos.training.score import in_domain, score
+from randpos.training.mean_accuracy import in_domain, score
 from randpos.training.step import make_engine
 from randpos.training.tracking import Name as TrackerName
 

@@ -187,7 +187,7 @@ class Evaluation:
             )
 
     @property
-    def on_the_way(self) -> "Evaluation":
+    def periodic(self) -> "Evaluation":
         """How a test during training tests each of its lengths."""
         draws = max(1, self.every_batch // 32)
         return Evaluation(batch=self.every_batch, seed=self.seed, draws=draws)

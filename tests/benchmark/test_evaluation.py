@@ -62,8 +62,8 @@ def test_another_seed_is_another_test():
     def model(tokens: np.ndarray) -> np.ndarray:
         return np.zeros((len(tokens), tokens.shape[1] // 2), int)
 
-    one, other = (evaluate(model, "reverse_string", [40], count=20, seed=s) for s in (0, 1))
-    assert one != other
+    first, other = (evaluate(model, "reverse_string", [40], count=20, seed=s) for s in (0, 1))
+    assert first != other
 
 
 def failing(tokens: np.ndarray) -> np.ndarray:

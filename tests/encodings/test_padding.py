@@ -35,8 +35,8 @@ def test_a_padded_sequence_has_the_logits_of_the_sequence_alone(variant: Variant
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_other_padding_changes_no_bit(variant: Variant):
     model, positions = encoder(variant.name), variant.place(TIME, BUFFER)
-    one, other = (model(padded(pad=p), positions, mask=MASK)[:, :TIME] for p in (PAD, 0))
-    np.testing.assert_array_equal(one, other)
+    first, other = (model(padded(pad=p), positions, mask=MASK)[:, :TIME] for p in (PAD, 0))
+    np.testing.assert_array_equal(first, other)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,9 +7,9 @@ from tests.sweeps.processes import Command, leftovers, outcome
 
 
 def test_a_sweep_that_is_killed_again_and_again_ends_as_if_it_never_was():
-    one = torture(seed=1, count=5)
-    assert one.kills.total() >= 5
-    assert one.rounds >= 1
+    ended = torture(seed=1, count=5)
+    assert ended.kills.total() >= 5
+    assert ended.rounds >= 1
 
 
 def test_a_clock_that_was_set_back_changes_nothing(tmp_path: Path, cache, quiet):

@@ -192,9 +192,9 @@ def kill(pid: int) -> bool:
 def torture(seed: int, count: int) -> Torture:
     """Tortures in a temporary folder, and returns the counts."""
     with tempfile.TemporaryDirectory(prefix="randpos-torture-") as name:
-        one = Torture(Path(name), seed, count)
-        one.run()
-        return one
+        ended = Torture(Path(name), seed, count)
+        ended.run()
+        return ended
 
 
 def main() -> None:
@@ -205,11 +205,11 @@ def main() -> None:
     options = parser.parse_args()
     print(f"torture with seed {options.seed}, at least {options.count} kills", flush=True)
     began = time.monotonic()
-    one = torture(options.seed, options.count)
-    for name, number in one.kills.most_common():
+    ended = torture(options.seed, options.count)
+    for name, number in ended.kills.most_common():
         print(f"{number:6} {name}")
-    print(f"{one.kills.total():6} kills in {one.sittings} sittings of {one.rounds} sweeps")
-    print(f"{one.rounds * SEEDS} runs equal an undisturbed sweep; nothing missing, nothing left")
+    print(f"{ended.kills.total():6} kills in {ended.sittings} sittings of {ended.rounds} sweeps")
+    print(f"{ended.rounds * SEEDS} runs equal an undisturbed sweep; nothing missing, nothing left")
     print(f"{time.monotonic() - began:.0f} s")
 
 

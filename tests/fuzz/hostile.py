@@ -161,7 +161,7 @@ def forgeries(draw: st.DrawFn) -> Harm:
     """Packed stores that are intact, but name what no run has."""
     column = draw(st.sampled_from([*RUNS, *["run"] * 6]))  # which is worth most
     if RUNS[column] == pl.String:
-        nasty = [one for one in NASTY if one.isascii() or one.isprintable()]
+        nasty = [text for text in NASTY if text.isascii() or text.isprintable()]
         value: Any = draw(st.sampled_from([*PATHS, *TEXTS, *nasty, DIGEST, SAME, "complete", None]))
     elif RUNS[column] == pl.Float64:
         value = draw(st.sampled_from([0.0, -1.0, 1e308, math.nan, math.inf, None]))

@@ -97,7 +97,7 @@ def gone(path: Path) -> None:
 
 
 ODD = [a_folder, a_pipe, a_link_to_nothing, a_link_to_zeros, gone]
-names = st.sampled_from([one for one in NASTY if 0 < len(one.encode(errors="replace")) < 200])
+names = st.sampled_from([item for item in NASTY if 0 < len(item.encode(errors="replace")) < 200])
 
 
 @fuzz(
@@ -145,7 +145,7 @@ def test_the_newest_intact_checkpoint_is_used(tmp_path, intact, harm, newest):
             jax.tree.leaves(found.arrays), jax.tree.leaves(arrays(found.step)), strict=True
         ):
             assert np.array_equal(ours, theirs)
-    assert found.step == 20 or any(str(folder) in str(one.message) for one in said)
+    assert found.step == 20 or any(str(folder) in str(item.message) for item in said)
     # What was set aside is not met again.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -160,7 +160,7 @@ def test_when_all_are_damaged_the_run_starts_over(intact):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert load_newest(intact, LIKE) is None
-    newest, older, last = (str(one.message) for one in said)
+    newest, older, last = (str(item.message) for item in said)
     assert f"{NAMES[1]}.json is damaged" in newest
     assert f"{NAMES[0]}.json is damaged" in older
     assert "has no intact checkpoint" in last

@@ -61,7 +61,7 @@ def flags_of(command) -> list[str]:
 
 FLAGS = {name: flags_of(command.load()) for name, command in COMMANDS.items()}
 # No path that leads out of the folder: a file that somebody names is theirs to have written.
-RUBBISH = [one for one in inputs.NASTY if "/" not in one]
+RUBBISH = [word for word in inputs.NASTY if "/" not in word]
 words = st.one_of(
     st.sampled_from([*TASKS, *combinations(), *ARTIFACTS, *PRESETS, "list", "show", "pack", "all"]),
     st.sampled_from(["0", "1", "-1", "7", "1e-3", "nan", "inf", "1_0", "0x10", "9" * 5000, "true"]),

@@ -40,14 +40,16 @@ def untyped(monkeypatch, tmp_path):
 def test_a_config_is_an_experiment_or_a_sentence(data):
     with tried("configs"):
         try:
-            one = Experiment.from_dict(data)
+            settings = Experiment.from_dict(data)
         except UserError as error:
             check_sentence(str(error))
             return
-        again = Experiment.from_dict(json.loads(json.dumps(one.to_dict())))
-        assert again == one
-        assert again.digest == one.digest
-        assert len(lengths_to_test(one)) <= one.test_length  # which is no more than can be listed
+        again = Experiment.from_dict(json.loads(json.dumps(settings.to_dict())))
+        assert again == settings
+        assert again.digest == settings.digest
+        assert (
+            len(lengths_to_test(settings)) <= settings.test_length
+        )  # which is no more than can be listed
 
 
 def toml(value: Any) -> str:
@@ -111,7 +113,7 @@ def test_a_grid_file_is_a_list_of_runs_or_a_sentence(tmp_path, content):
         except UserError as error:
             check_sentence(str(error))
             return
-        assert all(isinstance(one, Experiment) for one in runs)
+        assert all(isinstance(settings, Experiment) for settings in runs)
 
 
 @fuzz(15, content=files)
@@ -120,4 +122,4 @@ def test_the_cost_of_a_grid_file_is_told_or_a_sentence(tmp_path, content):
     path.write_bytes(content)
     with tried("sweep --estimate of grid files"):
         told(["sweep", str(path), "--estimate", "--budget", "smoke"])
-    assert [one.name for one in Path().iterdir()] == ["grid.toml"]
+    assert [settings.name for settings in Path().iterdir()] == ["grid.toml"]

@@ -54,11 +54,11 @@ def test_looking_at_a_store_imports_no_task_that_it_names(tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("randpos.cli.main.enable_cache", lambda: None)
     Path("hostile.py").write_text("raise BaseException('executed')")
-    one = tiny()
-    object.__setattr__(one, "task", "hostile:Task")
-    folder = Path("runs") / one.digest
+    experiment = tiny()
+    object.__setattr__(experiment, "task", "hostile:Task")
+    folder = Path("runs") / experiment.digest
     folder.mkdir(parents=True)
-    config = {"format": 1, "digest": one.digest, "experiment": one.to_dict()}
+    config = {"format": 1, "digest": experiment.digest, "experiment": experiment.to_dict()}
     (folder / "config.json").write_bytes(json_bytes(config))
     (folder / "result.json").write_text(
         json.dumps({"status": "complete", "step": 60, "seconds": 1.0, "curve": []})

@@ -53,8 +53,8 @@ def test_a_mask_as_long_as_a_static_cache_changes_nothing(name, per):
                 out = model(ids[:, start:stop], attention_mask=mask, past_key_values=cache).logits
                 runs.append(out)
         long[:] = 0
-    for one, other in zip(runs[:3], runs[3:], strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
+    for first, other in zip(runs[:3], runs[3:], strict=True):
+        torch.testing.assert_close(first, other, rtol=0, atol=1e-5)
     assert (runs[0] - plain).abs().max() > 1e-2
     positions = torch.cat([s.expand(2, -1) for s in seen], dim=1)
     assert (positions.diff(dim=-1) > 0).all()

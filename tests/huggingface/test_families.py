@@ -57,9 +57,9 @@ def test_explicit_positions_without_a_mask_collapse_and_hooks_do_not(name):
 
     assert torch.equal(last(ids, position_ids=positions), last(other, position_ids=positions))
     with randomize_positions(model, maximum=100, seed=0):
-        one = last(ids)
+        left = last(ids)
     with randomize_positions(model, maximum=100, seed=0):
-        assert not torch.equal(one, last(other))
+        assert not torch.equal(left, last(other))
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -113,8 +113,8 @@ def test_a_prompt_padded_on_the_left_continues_like_the_prompt_alone(name):
 
     alone, together = generate(row), generate(padded)
     assert torch.equal(alone.sequences[0, 4:], together.sequences[1, 9:])
-    for one, other in zip(alone.logits, together.logits, strict=True):
-        torch.testing.assert_close(other[1], one[0], rtol=0, atol=1e-4)
+    for left, other in zip(alone.logits, together.logits, strict=True):
+        torch.testing.assert_close(other[1], left[0], rtol=0, atol=1e-4)
 
 
 def test_roberta_counts_from_padding_idx_plus_one_and_leaves_padding_alone():

@@ -236,5 +236,5 @@ def test_prompts_of_a_batch_have_draws_of_their_own_and_beams_share_them():
         )  # fmt: skip
     for ids in seen:
         assert ids.shape[0] == 6
-        for one, other in itertools.combinations(range(6), 2):
-            assert torch.equal(ids[one], ids[other]) == (one // 3 == other // 3)
+        for left, other in itertools.combinations(range(6), 2):
+            assert torch.equal(ids[left], ids[other]) == (left // 3 == other // 3)

@@ -53,17 +53,17 @@ def test_draws_do_not_disturb_the_global_generator():
 
 
 def test_two_models_at_once_share_nothing():
-    one, two = fresh("llama"), fresh("gpt2")
-    with randomize_positions(one, maximum=100, seed=0):
-        alone = [one(tokens(1, 6)).logits for _ in range(2)]
+    left, two = fresh("llama"), fresh("gpt2")
+    with randomize_positions(left, maximum=100, seed=0):
+        alone = [left(tokens(1, 6)).logits for _ in range(2)]
     with (
-        randomize_positions(one, maximum=100, seed=0),
+        randomize_positions(left, maximum=100, seed=0),
         randomize_positions(two, maximum=50, seed=0),
     ):
-        first = one(tokens(1, 6)).logits
+        first = left(tokens(1, 6)).logits
         two(tokens(2, 9))
         two.generate(tokens(1, 4), max_new_tokens=3)
-        second = one(tokens(1, 6)).logits
+        second = left(tokens(1, 6)).logits
     assert torch.equal(first, alone[0])
     assert torch.equal(second, alone[1])
 
@@ -142,8 +142,8 @@ def test_gradient_checkpointing_sees_the_same_draw(whole, reentrant):
             found = gradients(model, lambda: model(ids, use_cache=False).logits.sum() ** 2)
         assert change.draws == 1 + whole
     assert len(found) == len(expected)
-    for one, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    for left, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(left, other, rtol=1e-4, atol=1e-5)
 
 
 def test_decoding_by_hand_keeps_the_draw_of_the_cache():

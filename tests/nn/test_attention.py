@@ -56,9 +56,9 @@ def test_attention_is_a_softmax_of_products_and_biases(bias, mask):
 def test_gradients_by_hand_are_those_of_autodiff(bias, mask):
     given = (*inputs(bias), some(mask))
     found = gradients(softmax_attention, *given)
-    for one, other in zip(found, gradients(by_definition, *given), strict=True):
-        assert one.shape == other.shape
-        np.testing.assert_allclose(one, other, atol=5e-6)
+    for first, other in zip(found, gradients(by_definition, *given), strict=True):
+        assert first.shape == other.shape
+        np.testing.assert_allclose(first, other, atol=5e-6)
 
 
 def test_forbidden_keys_get_exactly_nothing():

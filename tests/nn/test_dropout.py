@@ -23,11 +23,11 @@ KEYS = {
 }
 
 
-def independent(one: np.ndarray, other: np.ndarray) -> bool:
+def independent(left: np.ndarray, other: np.ndarray) -> bool:
     """Whether two masks of equal shape are uncorrelated, within 4.5 standard deviations."""
-    joint = float((one & other).mean())
+    joint = float((left & other).mean())
     expected = RATE**2
-    return abs(joint - expected) < 4.5 * np.sqrt(expected * (1 - expected) / one.size)
+    return abs(joint - expected) < 4.5 * np.sqrt(expected * (1 - expected) / left.size)
 
 
 def test_no_key_drops_nothing():

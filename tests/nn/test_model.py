@@ -177,9 +177,9 @@ def test_only_encodings_that_add_to_the_embedding_drop_it(name):
 def test_dropout_needs_a_key_and_changes_with_it():
     model, positions = encoder("none"), Ordinal().draw(KEY, BUFFER, BUFFER)
     keys = (None, None, jax.random.key(1), jax.random.key(2))
-    same, again, one, other = (model(tokens(BUFFER), positions, key=k) for k in keys)
+    same, again, left, other = (model(tokens(BUFFER), positions, key=k) for k in keys)
     np.testing.assert_array_equal(same, again)
-    assert len({float(x[0, 0, 0]) for x in (same, one, other)}) == 3
+    assert len({float(x[0, 0, 0]) for x in (same, left, other)}) == 3
 
 
 def test_every_dropout_of_a_call_has_its_own_key(monkeypatch):
@@ -224,9 +224,9 @@ def test_a_call_may_compute_its_batch_in_pieces(outputs):
 
 
 def test_members_of_an_ensemble_compute_as_alone():
-    one, positions = encoder("rope"), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
-    other = jax.tree.map(lambda x: 0.5 * x if eqx.is_inexact_array(x) else x, one)
-    both = jax.tree.map(lambda *x: jnp.stack(x) if eqx.is_array(x[0]) else x[0], one, other)
+    left, positions = encoder("rope"), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    other = jax.tree.map(lambda x: 0.5 * x if eqx.is_inexact_array(x) else x, left)
+    both = jax.tree.map(lambda *x: jnp.stack(x) if eqx.is_array(x[0]) else x[0], left, other)
     keys = jax.random.split(KEY, 2)
 
     @eqx.filter_jit
@@ -234,7 +234,7 @@ def test_members_of_an_ensemble_compute_as_alone():
         return model(tokens(BUFFER), positions, key=key)
 
     together = eqx.filter_jit(eqx.filter_vmap(call))(both, keys)
-    for found, model, key in zip(together, (one, other), keys, strict=True):
+    for found, model, key in zip(together, (left, other), keys, strict=True):
         np.testing.assert_allclose(found, call(model, key), rtol=0, atol=1e-5)
 
 

@@ -54,8 +54,8 @@ def test_one_query_of_geometric_attention_equals_the_last_row():
     q, k, v = torch.randn(3, 1, HEADS, 5, DIM // HEADS)
     x, positions = torch.randn(1, 5, DIM), sample_positions(0, 5, maximum=50)
     whole = encoding(q, k, v, positions, x=x)
-    one = {"x": x[:, -1:], "query_positions": positions[-1:]}
-    last = encoding(q[:, :, -1:], k, v, positions, **one)
+    first = {"x": x[:, -1:], "query_positions": positions[-1:]}
+    last = encoding(q[:, :, -1:], k, v, positions, **first)
     torch.testing.assert_close(last, whole[:, :, -1:], rtol=0, atol=1e-6)
 
 

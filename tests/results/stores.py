@@ -55,11 +55,11 @@ def run(task: str, encoding: str, seed: int = 0, rate: float = 3e-4, **more: Any
     return {"run": name} | row
 
 
-def accuracies_of(one: dict[str, Any], score: float, **more: Any) -> list[dict[str, Any]]:
+def accuracies_of(settings: dict[str, Any], score: float, **more: Any) -> list[dict[str, Any]]:
     """Accuracies of a run whose score is exactly `score`; perfect within the training range."""
-    way = {"run": one["run"], "whole": 0.0, "batch": 500, "seed": 0, "draws": 1} | more
-    seen = one["training_length"]
-    points = {1: 1.0, seen: 1.0, seen + 1: score, one["test_length"]: score}
+    way = {"run": settings["run"], "whole": 0.0, "batch": 500, "seed": 0, "draws": 1} | more
+    seen = settings["training_length"]
+    points = {1: 1.0, seen: 1.0, seen + 1: score, settings["test_length"]: score}
     return [{"length": n, "accuracy": a} | way for n, a in points.items()]
 
 
@@ -70,7 +70,9 @@ def records(runs: list[dict[str, Any]], accuracies: list[dict[str, Any]]) -> Sto
 
 def scored(results: list[tuple[dict[str, Any], float]]) -> StoreTables:
     """A store of runs with these scores."""
-    return records([one for one, _ in results], [a for r in results for a in accuracies_of(*r)])
+    return records(
+        [settings for settings, _ in results], [a for r in results for a in accuracies_of(*r)]
+    )
 
 
 @cache
@@ -127,7 +129,7 @@ def many_records(lengths: int = 500, seeds: int = 10) -> StoreTables:
     frame = pl.DataFrame(
         {"length": length, "accuracy": accuracy, "whole": np.zeros(count * lengths)}
     ).with_columns(
-        run=pl.Series(np.repeat([one["run"] for one in runs], lengths)),
+        run=pl.Series(np.repeat([settings["run"] for settings in runs], lengths)),
         batch=pl.lit(500, pl.Int32),
         seed=pl.lit(0, pl.UInt32),
         draws=pl.lit(1, pl.Int32),
@@ -151,7 +153,7 @@ def small_store() -> StoreTables:
         for seed, value in enumerate(values)
     ]
     results += [(run("even_pairs", "none"), 0.7), (run("even_pairs", "none", steps=50), 0.3)]
-    rows = [one for one, _ in results]
+    rows = [settings for settings, _ in results]
     rows.append(run("even_pairs", "rope", 5, status="diverged", step=77))
     rows.append(run("even_pairs", "rope", 6, status="failed", reason="out of <memory>"))
     return records(rows, [point for result in results for point in accuracies_of(*result)])

@@ -10,7 +10,7 @@ from randpos import Experiment
 from randpos.results.scores import cells, counted_accuracies, score_runs
 from randpos.store.tables import StoreTables
 from randpos.training.evaluation import Accuracy
-from randpos.training.score import in_domain, score
+from randpos.training.mean_accuracy import in_domain, score
 from tests.results.stores import USUAL, accuracies_of, many_records, records, run, scored
 
 
@@ -31,9 +31,11 @@ def test_scores_of_a_store_are_those_of_its_runs() -> None:
 
 def test_a_later_test_of_the_training_lengths_takes_no_run_out_of_tables_or_curves() -> None:
     # As `randpos evaluate RUN --max-length 40` with another batch writes it.
-    one = run("even_pairs", "none")
-    short = [{**accuracies_of(one, 0.9)[0], "length": n, "batch": 1000} for n in range(1, 41)]
-    store = records([one], [*accuracies_of(one, 0.75), *short])
+    experiment = run("even_pairs", "none")
+    short = [
+        {**accuracies_of(experiment, 0.9)[0], "length": n, "batch": 1000} for n in range(1, 41)
+    ]
+    store = records([experiment], [*accuracies_of(experiment, 0.75), *short])
     found = score_runs(store)
     assert (only(found)["score"], only(found)["tested_batch"]) == (0.75, 500)
     assert set(counted_accuracies(store, found)["tested_batch"]) == {500}
@@ -49,29 +51,29 @@ def test_a_later_test_of_the_training_lengths_takes_no_run_out_of_tables_or_curv
 def test_of_equally_many_lengths_the_larger_batch_and_the_smaller_seed_count(
     first: dict, second: dict
 ) -> None:
-    one = run("even_pairs", "none")
-    rows = [*accuracies_of(one, 0.5, **second), *accuracies_of(one, 0.75, **first)]
-    assert only(score_runs(records([one], rows)))["score"] == 0.75
+    experiment = run("even_pairs", "none")
+    rows = [*accuracies_of(experiment, 0.5, **second), *accuracies_of(experiment, 0.75, **first)]
+    assert only(score_runs(records([experiment], rows)))["score"] == 0.75
 
 
 def test_more_lengths_count_more_than_more_examples() -> None:
-    one = run("even_pairs", "none")
-    fine = accuracies_of(one, 0.5, batch=16)
+    experiment = run("even_pairs", "none")
+    fine = accuracies_of(experiment, 0.5, batch=16)
     fine.append({**fine[-1], "length": 250})
-    coarse = accuracies_of(one, 0.75, batch=1000)
-    assert only(score_runs(records([one], [*fine, *coarse])))["tested_batch"] == 16
+    coarse = accuracies_of(experiment, 0.75, batch=1000)
+    assert only(score_runs(records([experiment], [*fine, *coarse])))["tested_batch"] == 16
 
 
 def test_a_run_that_was_not_tested_up_to_its_end_has_no_score() -> None:
-    one = run("even_pairs", "none")
-    part = [row for row in accuracies_of(one, 0.9) if row["length"] < 500]
-    row = only(score_runs(records([one], part)))
+    experiment = run("even_pairs", "none")
+    part = [row for row in accuracies_of(experiment, 0.9) if row["length"] < 500]
+    row = only(score_runs(records([experiment], part)))
     assert (row["score"], row["in_domain"]) == (None, 1.0)
 
 
 def test_draws_of_positions_are_told_apart_and_their_error_is_used() -> None:
-    one = run("even_pairs", "none")
-    store = scored([(one, 0.5)])
+    experiment = run("even_pairs", "none")
+    store = scored([(experiment, 0.5)])
     many = store.accuracies.with_columns(
         accuracy=pl.lit(0.75), draws=pl.lit(4, pl.Int32), error=pl.lit(0.1)
     )
@@ -106,7 +108,7 @@ def test_ties_go_to_the_lower_rate_and_seed() -> None:
 def test_only_complete_runs_count() -> None:
     states = ["diverged", "failed", "unfinished", "complete"]
     runs = [run("even_pairs", "none", seed, status=status) for seed, status in enumerate(states)]
-    results = [(one, 0.9) for one in runs[:3]] + [(runs[3], 0.4)]
+    results = [(experiment, 0.9) for experiment in runs[:3]] + [(runs[3], 0.4)]
     cell = only(cells(score_runs(scored(results))))
     assert (cell["best"], cell["runs"], cell["sd"]) == (0.4, 1, None)
 
@@ -152,20 +154,20 @@ def test_a_setting_that_an_older_run_lacks_has_its_default() -> None:
 
 @pytest.mark.parametrize(("level", "learnt"), [(0.55, False), (0.7, True)])
 def test_learnt_is_beyond_chance_on_the_longer_training_lengths(level: float, learnt: bool) -> None:
-    one = run("even_pairs", "none")  # whose chance is 0.5
-    rows = accuracies_of(one, 0.5)
+    experiment = run("even_pairs", "none")  # whose chance is 0.5
+    rows = accuracies_of(experiment, 0.5)
     # Short inputs are learnt by heart.
     rows += [{**rows[0], "length": n, "accuracy": 1.0 if n < 15 else level} for n in range(2, 41)]
     found = score_runs(
-        records([one], [row for row in rows if row["accuracy"] < 1 or row["length"] < 15])
+        records([experiment], [row for row in rows if row["accuracy"] < 1 or row["length"] < 15])
     )
     assert only(found)["learnt"] is learnt
 
 
 def test_constant_answers_are_the_same_accuracies_near_chance_in_two_runs() -> None:
-    def curve(one: dict, values: list[float]) -> list[dict]:
+    def curve(experiment: dict, values: list[float]) -> list[dict]:
         return [
-            {**accuracies_of(one, 0.5)[0], "length": n, "accuracy": value}
+            {**accuracies_of(experiment, 0.5)[0], "length": n, "accuracy": value}
             for n, value in zip((1, 41, 200, 350, 500), [1.0, *values], strict=True)
         ]
 
@@ -178,7 +180,7 @@ def test_constant_answers_are_the_same_accuracies_near_chance_in_two_runs() -> N
         "alibi": ([1.0] * 4, False),
     }
     runs = {name: run("even_pairs", name) for name in kinds}
-    rows = [row for name, one in runs.items() for row in curve(one, kinds[name][0])]
+    rows = [row for name, experiment in runs.items() for row in curve(experiment, kinds[name][0])]
     other = run("parity_check", "none")  # other examples
     found = score_runs(records([*runs.values(), other], [*rows, *curve(other, guesses)]))
     flags = {

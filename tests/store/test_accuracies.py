@@ -35,8 +35,8 @@ def test_a_denser_test_adds_to_the_same_file(tmp_path):
 
 @pytest.mark.parametrize("other", [Evaluation(batch=7), Evaluation(seed=7), Evaluation(draws=7)])
 def test_another_test_is_another_file(tmp_path, other):
-    one, two = tiny(evaluation=Evaluation()), tiny(evaluation=other)
-    assert accuracies_path(tmp_path, one) != accuracies_path(tmp_path, two)
+    first, two = tiny(evaluation=Evaluation()), tiny(evaluation=other)
+    assert accuracies_path(tmp_path, first) != accuracies_path(tmp_path, two)
 
 
 def parquet(**columns: list) -> bytes:

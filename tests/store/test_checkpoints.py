@@ -48,10 +48,10 @@ def test_what_is_saved_comes_back(tmp_path):
     save(tmp_path, 5, named_arrays(odd), keep=2)
     step, back = load_newest(tmp_path, odd) or (None, None)
     assert step == 5
-    for one, two in zip(named_arrays(odd).items(), named_arrays(back).items(), strict=True):
-        assert one[0] == two[0]
-        assert one[1].tobytes() == two[1].tobytes()
-        assert one[1].shape == two[1].shape
+    for first, two in zip(named_arrays(odd).items(), named_arrays(back).items(), strict=True):
+        assert first[0] == two[0]
+        assert first[1].tobytes() == two[1].tobytes()
+        assert first[1].shape == two[1].shape
 
 
 def test_the_newest_is_used(folder):

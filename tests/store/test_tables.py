@@ -50,8 +50,8 @@ def test_a_row_tells_the_experiment_again(store):
     for seed in range(6):
         assert records.experiment(tiny(seed=seed).digest) == tiny(seed=seed)
     row = records.runs.row(by_predicate=pl.col("seed") == 2, named=True)
-    one = tiny(seed=2)
-    assert (row["run"], row["task"], row["encoding"]) == (one.digest, one.task, one.encoding)
+    first = tiny(seed=2)
+    assert (row["run"], row["task"], row["encoding"]) == (first.digest, first.task, first.encoding)
     assert (row["steps"], row["batch"], row["learning_rate"]) == (60, 8, 1e-2)
     assert (row["training_length"], row["test_length"], row["maximum"]) == (4, 6, 32)
     assert (row["reading"], row["draw"]) == ("positions", "per_batch")
@@ -123,11 +123,11 @@ def test_a_damaged_run_is_left_out_and_named(store, name, content):
 
 
 def test_huge_steps_are_left_out_even_under_their_true_name(store):
-    one = tiny()
-    object.__setattr__(one, "steps", 10**30)
-    folder = Store(store).run(one)
-    folder.create(one)
-    with pytest.warns(UserWarning, match=f"{one.digest}.*steps=1000"):
+    first = tiny()
+    object.__setattr__(first, "steps", 10**30)
+    folder = Store(store).run(first)
+    folder.create(first)
+    with pytest.warns(UserWarning, match=f"{first.digest}.*steps=1000"):
         assert len(read_store(store).runs) == 6
 
 
@@ -166,11 +166,11 @@ def test_looking_at_a_store_imports_nothing_that_it_names(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     Path("hostile.py").write_text("raise SystemExit('executed')")
     data = tiny().to_dict() | {"task": "hostile:Task"}
-    one = tiny()
-    object.__setattr__(one, "task", "hostile:Task")
-    folder = tmp_path / "runs" / one.digest
+    first = tiny()
+    object.__setattr__(first, "task", "hostile:Task")
+    folder = tmp_path / "runs" / first.digest
     folder.mkdir(parents=True)
-    text = {"format": 1, "digest": one.digest, "experiment": data}
+    text = {"format": 1, "digest": first.digest, "experiment": data}
     (folder / "config.json").write_text(json.dumps(text))
     runs, *_ = read_store(tmp_path / "runs")
     assert runs["task"].to_list() == ["hostile:Task"]

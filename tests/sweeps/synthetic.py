@@ -25,20 +25,20 @@ def accuracies(seed: int, lengths: Sequence[int]) -> list[Accuracy]:
 
 def write_run(
     store: Path,
-    one: Experiment,
+    experiment: Experiment,
     status: Status = "complete",
     lengths: Sequence[int] | None = None,
     reason: str | None = None,
 ) -> RunFolder:
     """Writes a run that stands as told, tested at its own lengths or at these."""
-    folder = Store(store).run(one)
-    folder.create(one)
+    folder = Store(store).run(experiment)
+    folder.create(experiment)
     if status == "complete" or status == "diverged":
-        folder.finish(Result(status, one.steps, 1.5, CURVE))
+        folder.finish(Result(status, experiment.steps, 1.5, CURVE))
     if status == "complete":
-        tested = lengths_to_test(one) if lengths is None else lengths
+        tested = lengths_to_test(experiment) if lengths is None else lengths
         if tested:
-            write_accuracies(folder.path, one, accuracies(one.seed, tested))
+            write_accuracies(folder.path, experiment, accuracies(experiment.seed, tested))
     if reason is not None:
         folder.fail(reason)
     return folder
@@ -58,11 +58,11 @@ def write_many(store: Path, count: int) -> None:
     tested = b""
     for number in range(count):
         seed, (task, rate) = number // len(kinds), kinds[number % len(kinds)]
-        one = Experiment(task=task, encoding="rope", seed=seed, learning_rate=rate)
-        folder = store / one.digest
-        path = accuracies_path(folder, one)
+        experiment = Experiment(task=task, encoding="rope", seed=seed, learning_rate=rate)
+        folder = store / experiment.digest
+        path = accuracies_path(folder, experiment)
         path.parent.mkdir(parents=True)
-        config = {"format": 1, "digest": one.digest, "experiment": one.to_dict()}
+        config = {"format": 1, "digest": experiment.digest, "experiment": experiment.to_dict()}
         (folder / "config.json").write_text(json.dumps(config))
         for name, content in others.items():
             (folder / name).write_bytes(content)

@@ -202,13 +202,13 @@ def test_text_shows_names_as_they_are_and_no_commands_to_the_terminal(capsys, st
 
 
 def test_show_tells_everything_of_one_run(capsys, store):
-    one = tiny(seed=1)
-    (row,) = told(capsys, "runs", "show", one.digest[:6])
-    assert row["config"] == one.to_dict()
+    experiment = tiny(seed=1)
+    (row,) = told(capsys, "runs", "show", experiment.digest[:6])
+    assert row["config"] == experiment.to_dict()
     assert row["environment"]["backend"] == "cpu"
     assert [point["length"] for point in row["accuracies"]] == [1, 2, 3, 4, 5, 6]
     assert row["accuracies"][0]["accuracy"] == pytest.approx(2 / 3)
-    assert main(["runs", "show", one.digest]) == 0
+    assert main(["runs", "show", experiment.digest]) == 0
     out = capsys.readouterr().out
     assert "positions.maximum" in out
     assert "packages.jax" in out

@@ -33,11 +33,11 @@ class Fake:
 
     def run(self, job: Job, emit: Emit) -> None:
         with self.lock:
-            self.jobs.append(tuple(one.seed for one in job.members))
-        for one in job.members:
+            self.jobs.append(tuple(experiment.seed for experiment in job.members))
+        for experiment in job.members:
             with self.lock:
-                self.tried[one.seed] += 1
-            self.deed(one, emit, self.tried[one.seed])
+                self.tried[experiment.seed] += 1
+            self.deed(experiment, emit, self.tried[experiment.seed])
 
     def recover(self) -> None:
         self.recovered += 1
@@ -64,7 +64,7 @@ class Witness:
 
     def __init__(self) -> None:
         self.seen: dict[int, list[str]] = collections.defaultdict(list)
-        self.seeds = {one.digest: one.seed for one in RUNS}
+        self.seeds = {experiment.digest: experiment.seed for experiment in RUNS}
 
     def __call__(self, event: Event) -> None:
         self.seen[self.seeds[event.run]].append(event.state)
@@ -84,8 +84,8 @@ def sweep(tmp_path, deed: Deed, most: int | None = None, runs=RUNS, slots: int =
     return driver, fake
 
 
-def finish(one: Experiment, emit: Emit, _: int = 0) -> None:
-    emit(Event(one.digest, "done", one.steps))
+def finish(experiment: Experiment, emit: Emit, _: int = 0) -> None:
+    emit(Event(experiment.digest, "done", experiment.steps))
 
 
 @pytest.mark.parametrize("slots", [1, 2, 5])
@@ -108,10 +108,10 @@ def test_nothing_to_do_ends_at_once(tmp_path):
 
 @pytest.mark.parametrize("deaths", range(MAX_DEATHS))
 def test_a_run_whose_worker_dies_is_tried_again(tmp_path, deaths):
-    def die(one: Experiment, emit: Emit, attempt: int) -> None:
-        if one.seed == 3 and attempt <= deaths:
+    def die(experiment: Experiment, emit: Emit, attempt: int) -> None:
+        if experiment.seed == 3 and attempt <= deaths:
             raise WorkerLostError("it was killed")
-        finish(one, emit)
+        finish(experiment, emit)
 
     driver, fake = sweep(tmp_path, die, most=1)
     driver.run()
@@ -121,10 +121,10 @@ def test_a_run_whose_worker_dies_is_tried_again(tmp_path, deaths):
 
 
 def test_a_run_whose_workers_keep_dying_fails_with_the_reason_and_the_others_do_not(tmp_path):
-    def die(one: Experiment, emit: Emit, _: int) -> None:
-        if one.seed == 3:
+    def die(experiment: Experiment, emit: Emit, _: int) -> None:
+        if experiment.seed == 3:
             raise WorkerLostError("it was killed")
-        finish(one, emit)
+        finish(experiment, emit)
 
     driver, fake = sweep(tmp_path, die, most=1)
     driver.run()
@@ -135,10 +135,10 @@ def test_a_run_whose_workers_keep_dying_fails_with_the_reason_and_the_others_do_
 
 
 def test_of_a_job_whose_workers_keep_dying_only_the_run_to_blame_fails(tmp_path):
-    def die(one: Experiment, emit: Emit, _: int) -> None:
-        if one.seed == 3:
+    def die(experiment: Experiment, emit: Emit, _: int) -> None:
+        if experiment.seed == 3:
             raise WorkerLostError("it was killed")
-        finish(one, emit)
+        finish(experiment, emit)
 
     driver, fake = sweep(tmp_path, die, slots=1)
     driver.run()
@@ -200,11 +200,11 @@ def test_two_workers_do_not_compile_the_same_program_while_there_is_another(tmp_
 
 
 def test_runs_that_another_sweep_works_on_are_asked_for_again(tmp_path):
-    def shared(one: Experiment, emit: Emit, attempt: int) -> None:
-        if one.seed in (1, 4) and attempt < 4:
-            emit(Event(one.digest, "elsewhere"))
+    def shared(experiment: Experiment, emit: Emit, attempt: int) -> None:
+        if experiment.seed in (1, 4) and attempt < 4:
+            emit(Event(experiment.digest, "elsewhere"))
         else:
-            finish(one, emit)
+            finish(experiment, emit)
 
     driver, fake = sweep(tmp_path, shared)
     driver.run()
@@ -213,25 +213,27 @@ def test_runs_that_another_sweep_works_on_are_asked_for_again(tmp_path):
 
 
 def test_a_failed_run_stops_nothing_and_is_told(tmp_path):
-    def fail(one: Experiment, emit: Emit, _: int) -> None:
-        if one.seed % 2:
-            emit(Event(one.digest, "failed", reason=f"seed {one.seed} is odd"))
+    def fail(experiment: Experiment, emit: Emit, _: int) -> None:
+        if experiment.seed % 2:
+            emit(Event(experiment.digest, "failed", reason=f"seed {experiment.seed} is odd"))
         else:
-            finish(one, emit)
+            finish(experiment, emit)
 
     driver, fake = sweep(tmp_path, fail)
     driver.run()
-    odd = [one for one in RUNS if one.seed % 2]
-    assert driver.failures == {one.digest: f"seed {one.seed} is odd" for one in odd}
+    odd = [experiment for experiment in RUNS if experiment.seed % 2]
+    assert driver.failures == {
+        experiment.digest: f"seed {experiment.seed} is odd" for experiment in odd
+    }
     assert fake.tried == dict.fromkeys(range(6), 1)
 
 
 @pytest.mark.parametrize("kind", [StorageError, ZeroDivisionError])
 def test_a_store_that_refuses_stops_the_sweep(tmp_path, kind):
-    def refuse(one: Experiment, emit: Emit, _: int) -> None:
-        if one.seed == 2:
+    def refuse(experiment: Experiment, emit: Emit, _: int) -> None:
+        if experiment.seed == 2:
             raise kind("the disk is full.")
-        finish(one, emit)
+        finish(experiment, emit)
 
     driver, fake = sweep(tmp_path, refuse, most=1, slots=1)
     with pytest.raises(kind, match="the disk is full"):
@@ -241,7 +243,7 @@ def test_a_store_that_refuses_stops_the_sweep(tmp_path, kind):
 
 
 def test_a_failure_that_cannot_be_written_stops_the_sweep(tmp_path):
-    def die(one: Experiment, emit: Emit, _: int) -> None:
+    def die(experiment: Experiment, emit: Emit, _: int) -> None:
         raise WorkerLostError("it was killed")
 
     (tmp_path / "file").write_text("")
@@ -255,7 +257,7 @@ def test_an_interrupt_asks_the_workers_to_stop_and_waits_for_them(tmp_path, monk
     monkeypatch.setattr(module, "MAX_DEATHS", 1)  # a death would be the run's fault
     at_work, told = threading.Event(), threading.Event()
 
-    def wait(one: Experiment, emit: Emit, _: int) -> None:
+    def wait(experiment: Experiment, emit: Emit, _: int) -> None:
         at_work.set()
         assert told.wait(30)
         raise WorkerLostError("it ended as it was asked to")

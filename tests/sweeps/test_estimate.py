@@ -67,7 +67,7 @@ def test_parameters_are_counted(encoding, count):
 
 def test_the_cost_of_many_is_the_sum_of_each():
     runs = [tiny(seed=s, task=t) for s in range(3) for t in ("even_pairs", "reverse_string")]
-    each = [(training(one), estimate.testing(one), disk(one)) for one in runs]
+    each = [(training(settings), estimate.testing(settings), disk(settings)) for settings in runs]
     found = cost(runs)
     assert found.runs == 6
     assert (found.training, found.testing, found.disk) == pytest.approx(

@@ -37,11 +37,11 @@ def some_axes(draw) -> dict[str, list]:
     }
 
 
-def value(one: Experiment, name: str):
+def value(case: Experiment, name: str):
     """The setting of an experiment under a flat name."""
     for part in name.split("."):
-        one = getattr(one, part)
-    return one
+        case = getattr(case, part)
+    return case
 
 
 def nested(settings: dict) -> list[tuple]:
@@ -55,10 +55,10 @@ def nested(settings: dict) -> list[tuple]:
 @given(some_axes())
 def test_a_grid_is_the_product_of_its_axes_in_order(axes):
     found = Grid("mine", {"steps": 7}, axes).expand(BASE)
-    assert [tuple(value(one, name) for name in axes) for one in found] == nested(axes)
-    assert {one.steps for one in found} == {7}
+    assert [tuple(value(case, name) for name in axes) for case in found] == nested(axes)
+    assert {case.steps for case in found} == {7}
     rest = set(BASE) - set(axes) - {"steps"}
-    assert all(value(one, name) == BASE[name] for one in found for name in rest)
+    assert all(value(case, name) == BASE[name] for case in found for name in rest)
 
 
 @given(some_axes())
@@ -70,13 +70,13 @@ def test_expanding_twice_gives_the_same_and_changes_nothing(axes):
 
 def test_a_grid_overrides_its_base_and_an_axis_what_is_fixed():
     grid = Grid("mine", {"steps": 2, "seed": 1}, {"seed": [3]})
-    (one,) = grid.expand({**BASE, "steps": 1, "batch": 5})
-    assert (one.steps, one.batch, one.seed) == (2, 5, 3)
+    (case,) = grid.expand({**BASE, "steps": 1, "batch": 5})
+    assert (case.steps, case.batch, case.seed) == (2, 5, 3)
 
 
-@pytest.mark.parametrize("one", [Experiment(), tiny(), preset("smoke")])
-def test_flat_settings_make_the_same_experiment_again(one):
-    assert Grid("again", flat(one.to_dict())).expand() == [one]
+@pytest.mark.parametrize("case", [Experiment(), tiny(), preset("smoke")])
+def test_flat_settings_make_the_same_experiment_again(case):
+    assert Grid("again", flat(case.to_dict())).expand() == [case]
 
 
 @given(
@@ -85,12 +85,12 @@ def test_flat_settings_make_the_same_experiment_again(one):
 def test_groups_are_the_runs_that_differ_in_seed_and_rate_only(chosen):
     runs = [tiny(seed=s, learning_rate=r, task=t) for s, r, t in chosen]
     found = groups(runs)
-    assert Counter(one for group in found for one in group) == Counter(runs)
-    assert [{one.task for one in group} for group in found] == [{t} for t in _firsts(runs)]
+    assert Counter(case for group in found for case in group) == Counter(runs)
+    assert [{case.task for case in group} for group in found] == [{t} for t in _firsts(runs)]
 
 
 def _firsts(runs: list[Experiment]) -> list[str]:
-    return list(dict.fromkeys(one.task for one in runs))
+    return list(dict.fromkeys(case.task for case in runs))
 
 
 @pytest.mark.parametrize("change", [{"steps": 61}, {"encoding": "rope"}, {"clip": 2.0}])
@@ -100,7 +100,7 @@ def test_runs_that_differ_in_more_are_in_groups_of_their_own(change):
 
 def test_repeated_runs_count_once_in_the_order_of_the_first():
     runs = [tiny(seed=seed) for seed in (2, 1, 2, 0, 1)]
-    assert [one.seed for one in distinct(runs)] == [2, 1, 0]
+    assert [case.seed for case in distinct(runs)] == [2, 1, 0]
 
 
 # Grid files.
@@ -187,7 +187,7 @@ COUNT = """
 from randpos.paper.experiments import Slice, expand
 runs = set()
 for name in ("table1", "geometric", "ablation-sorting"):
-    runs |= {one.digest for one in expand(name, Slice())}
+    runs |= {case.digest for case in expand(name, Slice())}
     print(len(runs))
 """
 
@@ -211,14 +211,14 @@ def test_what_reads_the_runs_of_table_1_asks_for_no_others(name):
 def test_every_experiment_expands_to_valid_runs_without_repetitions(name, budget):
     found = expand(name, Slice(budget=budget))
     assert found
-    assert len({one.digest for one in found}) == len(found)
-    assert {one.steps for one in found} == {preset(budget).steps}
+    assert len({case.digest for case in found}) == len(found)
+    assert {case.steps for case in found} == {preset(budget).steps}
 
 
 def test_all_is_every_experiment():
     part = Slice(budget="smoke")
-    each = {one.digest for name in [*experiments()] for one in expand(name, part)}
-    assert {one.digest for one in expand("all", part)} == each
+    each = {case.digest for name in [*experiments()] for case in expand(name, part)}
+    assert {case.digest for case in expand("all", part)} == each
 
 
 def test_an_unknown_experiment_is_refused_with_the_known():
@@ -242,9 +242,9 @@ def test_without_seeds_and_rates_a_slice_takes_the_budgets():
 
 def test_a_slice_changes_the_budget():
     part = Slice("laptop", ("even_pairs",), ("rope",), (), (), 7, 9, 123, 11, 13)
-    (one,) = expand("table1", part)
-    assert (one.steps, one.batch, one.test_length) == (7, 9, 123)
-    assert (one.evaluation.stride, one.evaluation.batch) == (11, 13)
+    (case,) = expand("table1", part)
+    assert (case.steps, case.batch, case.test_length) == (7, 9, 123)
+    assert (case.evaluation.stride, case.evaluation.batch) == (11, 13)
 
 
 @pytest.mark.parametrize("budget", ["smoke", "paper"])

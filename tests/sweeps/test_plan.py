@@ -17,7 +17,7 @@ RUNS = [tiny(seed=seed) for seed in range(8)]
 
 
 def seeds(runs) -> list[int]:
-    return [one.seed for one in runs]
+    return [experiment.seed for experiment in runs]
 
 
 def files(folder) -> dict[str, bytes]:
@@ -52,7 +52,7 @@ def test_done_failed_and_missing_are_told_apart(store):
     before = files(store)
     plan = make_plan(RUNS, store)
     assert seeds(plan.done) == [0, 1]
-    assert [(one.seed, why) for one, why in plan.failed] == [(2, "out of luck")]
+    assert [(experiment.seed, why) for experiment, why in plan.failed] == [(2, "out of luck")]
     assert seeds(plan.missing) == [3, 4, 5, 6, 7]
     assert files(store) == before
 
@@ -82,8 +82,8 @@ def test_a_store_that_is_not_there_misses_everything(tmp_path):
 )
 def test_a_run_is_done_when_it_was_tested_as_is_asked(tmp_path, asked, done):
     write_run(tmp_path, RUNS[0])
-    one = dataclasses.replace(RUNS[0], evaluation=asked)
-    assert bool(make_plan([one], tmp_path).done) == done
+    experiment = dataclasses.replace(RUNS[0], evaluation=asked)
+    assert bool(make_plan([experiment], tmp_path).done) == done
 
 
 def test_a_denser_test_that_is_asked_for_later_is_missing(tmp_path):

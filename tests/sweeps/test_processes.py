@@ -26,7 +26,7 @@ from tests.sweeps.processes import (
 
 def test_a_sweep_does_all_runs_and_then_nothing(tmp_path, cache, quiet):
     command = Command(tmp_path / "runs", cache, "--workers", "1")
-    assert set(quiet) == {one.digest for one in command.experiments()}
+    assert set(quiet) == {experiment.digest for experiment in command.experiments()}
     # Members that go alone end as those that shared a job.
     said = command.finish("--members", "1")
     assert "4/4 done, 0 failed, 0 queued" in said

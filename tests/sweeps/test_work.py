@@ -26,12 +26,12 @@ def test_runs_of_others_are_told_and_the_rest_is_locked_until_the_end(tmp_path):
     with claim(RUNS, tmp_path, events.append) as claimed:
         assert claimed == [RUNS[0], RUNS[2]]
         assert states(events) == [(RUNS[1].digest, "elsewhere")]
-        for one in claimed:
+        for settings in claimed:
             with pytest.raises(UserError, match="being trained by another process"):
-                Store(tmp_path).run(one).lock()
+                Store(tmp_path).run(settings).lock()
     other.release()
-    for one in RUNS:
-        Store(tmp_path).run(one).lock().release()
+    for settings in RUNS:
+        Store(tmp_path).run(settings).lock().release()
 
 
 def test_a_run_that_another_sweep_failed_at_is_not_tried_again(tmp_path):
@@ -106,15 +106,15 @@ def training(monkeypatch):
     errors: dict[int, Exception] = {}
 
     def train(members, folders, report, **_):
-        asked.append(tuple(one.seed for one in members))
-        for number, one in enumerate(members):
-            if one.seed in errors:
-                raise errors[one.seed]
-            report(Progress(number, one, 20, 0.5, 0.5, 1.0))
+        asked.append(tuple(settings.seed for settings in members))
+        for number, settings in enumerate(members):
+            if settings.seed in errors:
+                raise errors[settings.seed]
+            report(Progress(number, settings, 20, 0.5, 0.5, 1.0))
 
-    def evaluate_run(folder, one, evaluator, report):
-        if 10 + one.seed in errors:
-            raise errors[10 + one.seed]
+    def evaluate_run(folder, settings, evaluator, report):
+        if 10 + settings.seed in errors:
+            raise errors[10 + settings.seed]
 
     monkeypatch.setattr(work, "train_members", train)
     monkeypatch.setattr(work, "evaluate_run", evaluate_run)
@@ -128,8 +128,12 @@ def done(tmp_path) -> tuple[dict[int, str], dict[int, str]]:
     perform(RUNS, tmp_path, events.append, 60.0)
     last = {event.run: event for event in events}
     return (
-        {one.seed: last[one.digest].state for one in RUNS},
-        {one.seed: last[one.digest].reason for one in RUNS if last[one.digest].reason},
+        {settings.seed: last[settings.digest].state for settings in RUNS},
+        {
+            settings.seed: last[settings.digest].reason
+            for settings in RUNS
+            if last[settings.digest].reason
+        },
     )
 
 

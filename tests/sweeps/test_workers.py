@@ -34,8 +34,8 @@ def executor(tmp_path, monkeypatch):
     made: list[Local] = []
     monkeypatch.setattr(local, "GRACE", 0.5)
     yield make
-    for one in made:
-        one.close()
+    for pool in made:
+        pool.close()
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,11 @@ def executor(tmp_path, monkeypatch):
 )
 def test_a_worker_that_ends_before_its_job_is_lost_with_a_reason(executor, deed, reason):
     events = []
-    one = executor(f"echo '{DONE}'", deed)
+    pool = executor(f"echo '{DONE}'", deed)
     with pytest.raises(WorkerLostError, match=reason):
-        one.run(JOB, events.append)
+        pool.run(JOB, events.append)
     assert events == [Event("r", "done")]
-    assert one.workers == set()  # whose pipes are closed
+    assert pool.workers == set()  # whose pipes are closed
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_a_worker_that_ends_before_its_job_is_lost_with_a_reason(executor, deed,
 )
 def test_workers_that_are_all_killed_at_once_are_no_fault_of_their_runs(executor, deed, error):
     started, found = threading.Barrier(2, timeout=30), []
-    one = executor(f"echo '{DONE}'", "sleep 0.2", deed, workers=2)
+    pool = executor(f"echo '{DONE}'", "sleep 0.2", deed, workers=2)
 
     def run() -> None:
         try:
-            one.run(JOB, lambda event: started.wait() and None)
+            pool.run(JOB, lambda event: started.wait() and None)
         except Exception as raised:
             found.append(type(raised))
 
@@ -88,46 +88,46 @@ def test_workers_that_are_all_killed_at_once_are_no_fault_of_their_runs(executor
 def test_a_killed_worker_counts_while_another_lives(executor, tmp_path):
     been = tmp_path / "been"
     deeds = (f"test -e {been} && kill -9 $$", f"touch {been}", "echo '{\"end\": 1}'", "read order")
-    one = executor(*deeds, workers=2)
-    other = threading.Thread(target=one.run, args=(JOB, lambda event: None))
+    pool = executor(*deeds, workers=2)
+    other = threading.Thread(target=pool.run, args=(JOB, lambda event: None))
     other.start()
     other.join()  # its worker lives, without a job
     with pytest.raises(WorkerLostError, match="killed by SIGKILL"):
-        one.run(JOB, lambda event: None)
+        pool.run(JOB, lambda event: None)
 
 
 def test_after_a_lost_worker_there_is_a_new_one(executor, tmp_path):
-    one = executor(
+    pool = executor(
         f"test -e {tmp_path}/been || {{ touch {tmp_path}/been; exit 1; }}",
         f"echo '{DONE}'",
         "echo '{\"end\": 1}'",
         "read order",
     )
     with pytest.raises(WorkerLostError):
-        one.run(JOB, lambda event: None)
+        pool.run(JOB, lambda event: None)
     events = []
-    one.run(JOB, events.append)
+    pool.run(JOB, events.append)
     assert events == [Event("r", "done")]
 
 
 def test_what_a_worker_refuses_is_an_error_of_the_store(executor):
-    one = executor("""echo '{"refused": "the disk is full."}'""", "read order")
+    pool = executor("""echo '{"refused": "the disk is full."}'""", "read order")
     with pytest.raises(StorageError, match="the disk is full"):
-        one.run(JOB, lambda event: None)
+        pool.run(JOB, lambda event: None)
 
 
 def test_a_workers_warning_is_ours(executor):
-    one = executor("""echo '{"warning": "beware"}'""", "echo '{\"end\": 1}'", "read order")
+    pool = executor("""echo '{"warning": "beware"}'""", "echo '{\"end\": 1}'", "read order")
     with pytest.warns(UserWarning, match="beware"):
-        one.run(JOB, lambda event: None)
+        pool.run(JOB, lambda event: None)
 
 
 def test_a_worker_that_does_not_end_is_killed(executor):
-    one = executor("trap '' INT TERM", "echo '{\"end\": 1}'", "while true; do sleep 0.05; done")
-    one.run(JOB, lambda event: None)
-    (worker,) = one.workers
-    one.stop()
-    one.close()
+    pool = executor("trap '' INT TERM", "echo '{\"end\": 1}'", "while true; do sleep 0.05; done")
+    pool.run(JOB, lambda event: None)
+    (worker,) = pool.workers
+    pool.stop()
+    pool.close()
     assert worker.child.returncode == -signal.SIGKILL
 
 

@@ -16,19 +16,21 @@ KEY = jax.random.key(11)
 @pytest.mark.parametrize("length", [1, 2, 3, 31, 64])
 def test_the_maximum_changes_nothing(name, length):
     short, long = (sampler(name, maximum)(KEY, length) for maximum in (SHORT, LONG))
-    for one, other in zip(short, long, strict=True):
-        np.testing.assert_array_equal(one, other[:, : one.shape[1]])
-        assert not other[:, one.shape[1] :].any()
+    for first, other in zip(short, long, strict=True):
+        np.testing.assert_array_equal(first, other[:, : first.shape[1]])
+        assert not other[:, first.shape[1] :].any()
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_one_example_of_a_fixed_length_is_that_of_the_batch(name):
     task, length, row = TASKS[name], 13, 5
     key = jax.random.fold_in(KEY, row)
-    one = jax.jit(lambda key: task.example(key, length, length))(key)  # neither traced nor vmapped
+    first = jax.jit(lambda key: task.example(key, length, length))(
+        key
+    )  # neither traced nor vmapped
     batch = sampler(name, SHORT)(KEY, length)
-    np.testing.assert_array_equal(one.inputs, batch.inputs[row, : task.input_length(length)])
-    np.testing.assert_array_equal(one.outputs, batch.outputs[row, : task.output_length(length)])
+    np.testing.assert_array_equal(first.inputs, batch.inputs[row, : task.input_length(length)])
+    np.testing.assert_array_equal(first.outputs, batch.outputs[row, : task.output_length(length)])
 
 
 @pytest.mark.parametrize("name", ["modular_arithmetic", "compute_sqrt"])
@@ -39,16 +41,16 @@ def test_keys_and_lengths_may_be_vmapped(name):
     batches = jax.jit(sample)(keys, lengths)
     for index, length in enumerate(lengths):
         alone = sampler(name, SHORT)(keys[index], int(length))
-        for one, other in zip(batches, alone, strict=True):
-            np.testing.assert_array_equal(one[index], other[:3])
+        for first, other in zip(batches, alone, strict=True):
+            np.testing.assert_array_equal(first[index], other[:3])
 
 
 @pytest.mark.parametrize("name", ["reverse_string", "binary_addition"])
 def test_a_batch_may_be_computed_in_pieces(name):
     whole = sampler(name, SHORT)(KEY, 20)
     piece = jax.jit(lambda: TASKS[name].sample(KEY, 20, 10, SHORT, start=100))()
-    for one, other in zip(piece, whole, strict=True):
-        np.testing.assert_array_equal(one, other[100:110])
+    for first, other in zip(piece, whole, strict=True):
+        np.testing.assert_array_equal(first, other[100:110])
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -59,8 +61,8 @@ def test_keys_and_rows_differ(name):
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_same_key_gives_the_same_batch(name):
-    one, other = (sampler(name, SHORT)(KEY, 40) for _ in range(2))
-    np.testing.assert_array_equal(one.inputs, other.inputs)
+    first, other = (sampler(name, SHORT)(KEY, 40) for _ in range(2))
+    np.testing.assert_array_equal(first.inputs, other.inputs)
 
 
 @pytest.mark.parametrize("count", [1, 33, 999])

@@ -69,8 +69,8 @@ def test_a_length_is_a_function_of_seed_and_step(name):
 
 @pytest.mark.parametrize("name", ["uniform", "regular_increase", "reverse_exponential"])
 def test_another_seed_gives_other_lengths(name):
-    one, two = (lengths(Schedule(name, N, initial=30, seed=s), count=50) for s in (0, 1))
-    assert not np.array_equal(one, two)
+    left, two = (lengths(Schedule(name, N, initial=30, seed=s), count=50) for s in (0, 1))
+    assert not np.array_equal(left, two)
 
 
 @given(st.integers(1, 600), st.integers(1, 20))

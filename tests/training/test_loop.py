@@ -50,8 +50,8 @@ def alone(tmp_path_factory) -> dict[tuple[int, float], tuple[bytes, bytes]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runs, "make_engine", shared_engine)
         for seed, rate in itertools.product([0, 1], RATES):
-            one = tiny(steps=STEPS, seed=seed, learning_rate=rate)
-            run = train(tmp_path_factory.mktemp("alone"), one)
+            first = tiny(steps=STEPS, seed=seed, learning_rate=rate)
+            run = train(tmp_path_factory.mktemp("alone"), first)
             out[seed, rate] = content(run.folders[0])
     return out
 
@@ -80,8 +80,8 @@ def test_stacked_members_agree_with_singles(tmp_path, alone):
         mine, theirs = (safetensors.numpy.load(p) for p in (parameters, alone[who][0]))
         for name in mine:
             np.testing.assert_allclose(mine[name], theirs[name], atol=1e-3)
-        for one, two in zip(metrics.splitlines(), alone[who][1].splitlines(), strict=True):
-            assert json.loads(one)["loss"] == pytest.approx(json.loads(two)["loss"], rel=1e-2)
+        for first, two in zip(metrics.splitlines(), alone[who][1].splitlines(), strict=True):
+            assert json.loads(first)["loss"] == pytest.approx(json.loads(two)["loss"], rel=1e-2)
 
 
 def test_members_come_in_the_order_of_seeds_then_rates(tmp_path):
@@ -201,8 +201,8 @@ def test_an_interrupt_at_any_write_loses_nothing(
                 for text in (metrics, stacked[who][1])
             )
             assert [row["step"] for row in mine] == [row["step"] for row in theirs]
-            for one, two in zip(mine, theirs, strict=True):
-                assert one["loss"] == pytest.approx(two["loss"], rel=1e-2)
+            for first, two in zip(mine, theirs, strict=True):
+                assert first["loss"] == pytest.approx(two["loss"], rel=1e-2)
     assert not list(tmp_path.glob("*/checkpoints"))
     assert not list(tmp_path.rglob(".partial*"))
 
@@ -346,11 +346,11 @@ def test_the_step_of_divergence_is_the_first_bad_one(tmp_path):
     folder = Store(tmp_path).run(tiny())
     folder.create(tiny())
     stack = contextlib.ExitStack()
-    one = trainer.start_member(shared_engine(tiny()), 0, tiny(), folder, (), stack)
+    first = trainer.start_member(shared_engine(tiny()), 0, tiny(), folder, (), stack)
     metrics = np.ones((2, 60), np.float32)
     metrics[0, [37, 50]] = np.nan, np.inf
     with pytest.warns(UserWarning, match="diverged at step 37"):
-        trainer.record(one, trainer.checkpoints.Checkpoint(60, one.at.arrays), metrics)
+        trainer.record(first, trainer.checkpoints.Checkpoint(60, first.at.arrays), metrics)
     stack.close()
     assert folder.result() == Result("diverged", 37, 0.0)
 

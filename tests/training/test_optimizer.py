@@ -78,8 +78,8 @@ def test_a_falling_rate_scales_the_update_of_each_step():
     experiment = tiny(steps=10, optimizer=Optimizer(final_rate=0.0))
     plain = dataclasses.replace(experiment, optimizer=Optimizer())
     who, moved = make_member(experiment), []
-    for one in (experiment, plain):
-        engine = make_engine(one)
+    for settings in (experiment, plain):
+        engine = make_engine(settings)
         start = engine.start(who)
         state, _ = engine.advance(start, who, jnp.int32(5), jnp.int32(6))
         moved.append(

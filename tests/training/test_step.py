@@ -50,15 +50,15 @@ def run(engine: Engine, who: Member, *stops: int, state: State | None = None):
     return state, losses, accuracies
 
 
-def same(one: Any, two: Any) -> bool:
+def same(left: Any, two: Any) -> bool:
     """Whether all arrays agree to the last bit."""
-    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(two), strict=True)
+    pairs = zip(jax.tree.leaves(left), jax.tree.leaves(two), strict=True)
     return all(np.array_equal(a, b) for a, b in pairs)
 
 
-def distance(one: Any, two: Any) -> float:
+def distance(left: Any, two: Any) -> float:
     """How far two trees of arrays are apart, relative to their size."""
-    flat = [np.concatenate([np.ravel(x) for x in jax.tree.leaves(t)]) for t in (one, two)]
+    flat = [np.concatenate([np.ravel(x) for x in jax.tree.leaves(t)]) for t in (left, two)]
     return float(np.linalg.norm(flat[0] - flat[1]) / np.linalg.norm(flat[1]))
 
 
@@ -213,18 +213,18 @@ def test_steps_not_taken_have_no_metrics():
 
 
 def test_another_seed_is_another_run_from_the_start():
-    one, two = tiny(seed=0), tiny(seed=1)
-    engine = shared_engine(one)
-    starts = [engine.start(training.make_member(e)).parameters for e in (one, two)]
+    left, two = tiny(seed=0), tiny(seed=1)
+    engine = shared_engine(left)
+    starts = [engine.start(training.make_member(e)).parameters for e in (left, two)]
     assert not same(*starts)
 
 
 def test_a_larger_learning_rate_takes_proportionally_larger_first_steps():
-    one, two = tiny(learning_rate=1e-3), tiny(learning_rate=2e-3)
-    engine = shared_engine(one)
-    start = engine.start(training.make_member(one))
+    left, two = tiny(learning_rate=1e-3), tiny(learning_rate=2e-3)
+    engine = shared_engine(left)
+    start = engine.start(training.make_member(left))
     after = [
-        run(engine, training.make_member(e), 0, 1, state=start)[0].parameters for e in (one, two)
+        run(engine, training.make_member(e), 0, 1, state=start)[0].parameters for e in (left, two)
     ]
     moves = [jax.tree.map(lambda a, b: a - b, a, start.parameters) for a in after]
     assert distance(moves[1], jax.tree.map(lambda x: 2 * x, moves[0])) < 1e-4

@@ -103,9 +103,9 @@ def logged(folder: Path) -> dict[str, list[dict[str, float]]]:
 def test_wandb_offline_keeps_one_run_per_member(offline):
     wandb = pytest.importorskip("wandb")
     members = [tiny(seed=0), tiny(seed=1)]
-    for one in members:
-        (offline / one.digest).mkdir()
-    trackers = [WandB(one, offline / one.digest) for one in members]
+    for experiment in members:
+        (offline / experiment.digest).mkdir()
+    trackers = [WandB(experiment, offline / experiment.digest) for experiment in members]
     for number, tracker in enumerate(trackers):
         for step, values in VALUES:
             tracker.log(step, {**values, "member": float(number)})
@@ -113,11 +113,11 @@ def test_wandb_offline_keeps_one_run_per_member(offline):
         tracker.close()
     wandb.teardown()  # its own process writes the files, after the runs are closed
     found = logged(offline)
-    assert set(found) == {one.digest for one in members}
-    for number, one in enumerate(members):
-        assert [row["_step"] for row in found[one.digest]] == [100, 200]
-        assert {row["member"] for row in found[one.digest]} == {float(number)}
-        assert [row["loss"] for row in found[one.digest]] == [0.5, 0.125]
+    assert set(found) == {experiment.digest for experiment in members}
+    for number, experiment in enumerate(members):
+        assert [row["_step"] for row in found[experiment.digest]] == [100, 200]
+        assert {row["member"] for row in found[experiment.digest]} == {float(number)}
+        assert [row["loss"] for row in found[experiment.digest]] == [0.5, 0.125]
 
 
 @pytest.mark.parametrize(("name", "module"), [("tensorboard", "tensorboardX"), ("wandb", "wandb")])

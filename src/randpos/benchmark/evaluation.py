@@ -18,7 +18,7 @@ from randpos.settings import Evaluation
 from randpos.store.result import Accuracy
 from randpos.tasks import get_task
 from randpos.tasks.base import Task
-from randpos.training.score import mean_where_tested
+from randpos.training.mean_accuracy import mean_where_tested
 
 Model = Callable[[Int[np.ndarray, "examples tokens"]], Int[np.ndarray, "examples output"]]
 """Maps tokens to answers.

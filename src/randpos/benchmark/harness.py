@@ -22,7 +22,7 @@ from randpos.benchmark.sampling import Examples
 from randpos.store.files import write_atomic
 from randpos.store.result import Accuracy
 from randpos.tasks.base import Task
-from randpos.training.score import mean_where_tested
+from randpos.training.mean_accuracy import mean_where_tested
 
 PREFIX = "randpos_"
 METRICS = ("score", "in_domain", "whole")

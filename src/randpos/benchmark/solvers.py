@@ -88,7 +88,7 @@ def solve_equation(inputs: Tokens, size: int) -> Answers:
     def solution(row: list[str]) -> int:
         left, right = row[:-2], int(row[-1])
         tried = ([str(digit) if s == "x" else s for s in left] for digit in range(5))
-        return next(digit for digit, one in enumerate(tried) if value(one) == right)
+        return next(digit for digit, filled in enumerate(tried) if value(filled) == right)
 
     return np.array([[solution(row)] for row in symbols[inputs].tolist()])
 

@@ -15,7 +15,7 @@ from randpos.run import Run, train
 from randpos.setup import resolve
 from randpos.store.folder import Store
 from randpos.training.evaluation import check_longest, longest_possible
-from randpos.training.score import in_domain, score
+from randpos.training.mean_accuracy import in_domain, score
 from randpos.training.tracking import Name as TrackerName
 
 

@@ -180,14 +180,14 @@ class _Trial:
     def forward(self, tokens: Tensor, **kwargs: Any) -> Tensor:
         return self.model(tokens, **kwargs)[0]
 
-    def same(self, claim: str, one: Tensor, other: Tensor) -> Finding:
-        gap = _gap(one, other)
+    def same(self, claim: str, left: Tensor, right: Tensor) -> Finding:
+        gap = _gap(left, right)
         return Finding(claim, gap <= self.tolerance, gap)
 
-    def differ(self, claim: str, one: Tensor, other: Tensor) -> Finding:
-        gap = _gap(one, other)
+    def differ(self, claim: str, left: Tensor, right: Tensor) -> Finding:
+        gap = _gap(left, right)
         return Finding(claim, gap > 0, gap)
 
 
-def _gap(one: Tensor, other: Tensor) -> float:
-    return float((one - other).abs().max())
+def _gap(left: Tensor, right: Tensor) -> float:
+    return float((left - right).abs().max())

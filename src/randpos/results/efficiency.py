@@ -24,7 +24,7 @@ from randpos.results.scores import (
     score_runs,
 )
 from randpos.store.tables import StoreTables
-from randpos.training.score import mean_accuracies
+from randpos.training.mean_accuracy import mean_accuracies
 
 TASK = "missing_duplicate"
 THRESHOLD = 0.9

@@ -12,7 +12,7 @@ from randpos.experiment import Experiment, flat
 from randpos.paper.statements import MARGIN
 from randpos.store.tables import StoreTables
 from randpos.tasks import TASKS
-from randpos.training.score import mean_accuracies
+from randpos.training.mean_accuracy import mean_accuracies
 
 PAPER = Experiment()
 

@@ -14,14 +14,14 @@ import polars as pl
 
 from randpos.errors import UserError
 from randpos.experiment import Experiment
-from randpos.store import accuracies, progress
+from randpos.store import accuracies, periodic_tests
 from randpos.store.files import explained
 from randpos.store.folder import Store
 from randpos.store.packed import read_packed, write_packed
 from randpos.store.result import Ending
 from randpos.store.rows import RUNS, run_row
 
-TABLES = {"accuracies": accuracies.MEASUREMENTS, "tests": progress.MEASUREMENTS}
+TABLES = {"accuracies": accuracies.MEASUREMENTS, "tests": periodic_tests.MEASUREMENTS}
 """The tables of measurements by name. A new one is an entry here and a field of `StoreTables`."""
 SCHEMAS = {name: table.schema for name, table in TABLES.items()}
 ACCURACIES = SCHEMAS["accuracies"]

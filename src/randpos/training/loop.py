@@ -20,7 +20,7 @@ from randpos.store.files import write_atomic
 from randpos.store.folder import RunFolder
 from randpos.store.result import CurvePoint, Ending, Result
 from randpos.training.compilation import Compiling, silent
-from randpos.training.on_the_way import TestsOnTheWay
+from randpos.training.periodic_tests import PeriodicTests
 from randpos.training.step import STRIDE, Engine, Member, State, make_member
 from randpos.training.tracking import TRACKERS, Tracker
 from randpos.training.tracking import Name as TrackerName
@@ -133,7 +133,7 @@ def advance_all(
     """
     strategy = strategy or default_strategy()
     active = list(members)
-    tests = TestsOnTheWay(members[0].experiment, compiling) if members else None
+    tests = PeriodicTests(members[0].experiment, compiling) if members else None
     compiled: set[int] = set()
     try:
         while active:

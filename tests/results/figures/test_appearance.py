@@ -78,12 +78,12 @@ def test_an_encoding_looks_the_same_in_every_figure() -> None:
 
 def test_pairs_share_a_hue_and_differ_in_the_line() -> None:
     for name, combination in combinations().items():
-        one, plain = look(name), look(combination.encoding.name)
-        assert (one.color, one.line == plain.line) == (
+        randomized, plain = look(name), look(combination.encoding.name)
+        assert (randomized.color, randomized.line == plain.line) == (
             plain.color,
             name == combination.encoding.name,
         )
-        assert plain.label in one.label
+        assert plain.label in randomized.label
     assert {look(n).line for n in combinations() if n.startswith("randomized")} == {"-"}
 
 

@@ -36,7 +36,7 @@ SMALL = Experiment(steps=10, test_length=60, evaluation=Evaluation(batch=7))
 
 
 def line(axes: Axes, gid: str) -> np.ndarray:
-    (found,) = [one for one in axes.lines if one.get_gid() == gid]
+    (found,) = [curve for curve in axes.lines if curve.get_gid() == gid]
     return np.asarray(found.get_xydata())
 
 
@@ -53,7 +53,7 @@ def test_curves_have_a_panel_per_task_and_a_line_per_encoding() -> None:
     figure = curves(main_store())
     assert len(figure.axes) == 15
     for axes, task in zip(figure.axes, PAPER_TASKS, strict=True):
-        assert {str(one.get_gid()) for one in axes.lines} == {*PAPER_ROWS, "training", "chance"}
+        assert {str(curve.get_gid()) for curve in axes.lines} == {*PAPER_ROWS, "training", "chance"}
         assert set(line(axes, "chance")[:, 1]) == {PAPER_TASKS[task].chance}
         assert set(line(axes, "training")[:, 0]) == {40}
 
@@ -89,7 +89,7 @@ def test_the_number_of_seeds_of_each_line_is_stated() -> None:
 def test_tasks_and_encodings_can_be_chosen() -> None:
     figure = curves(main_store(), ["bucket_sort"], ["rope"])
     (axes,) = figure.axes
-    assert {str(one.get_gid()) for one in axes.lines} == {"rope", "training", "chance"}
+    assert {str(curve.get_gid()) for curve in axes.lines} == {"rope", "training", "chance"}
     with pytest.raises(UserError, match="of even_pairs, fire is there to draw curves of"):
         curves(main_store(), ["even_pairs"], ["fire"])
 
@@ -110,9 +110,9 @@ def test_the_sweep_is_named_and_its_lines_are_explained() -> None:
     figure = max_position(sweep_store())
     assert figure.axes[1].get_title() == "Missing Duplicate (CS)\nRandomized Relative"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["Chance"]
-    one = sweep_store()
-    one = one._replace(runs=one.runs.filter(task="missing_duplicate"))
-    (axes,) = max_position(one).axes
+    store = sweep_store()
+    store = store._replace(runs=store.runs.filter(task="missing_duplicate"))
+    (axes,) = max_position(store).axes
     assert axes.get_title() == "Missing Duplicate (CS), Randomized Relative"
 
 
@@ -188,7 +188,7 @@ def test_attention_shows_every_matrix_on_one_scale() -> None:
     found = matrices()
     figure = attention(found)
     images = [axes.images[0] for axes in figure.axes if axes.images]
-    every = [matrix for one in found for matrix in one.layers]
+    every = [matrix for maps in found for matrix in maps.layers]
     assert len(images) == len(every) == 20
     for image, matrix in zip(images, every, strict=True):
         np.testing.assert_array_equal(image.get_array(), shrink(matrix)[0])

@@ -42,7 +42,7 @@ def store(tmp_path_factory) -> Path:
 def test_the_best_run_of_each_encoding_is_loaded(store: Path) -> None:
     records = read_store(store)
     found = best_trained(records, store, "reverse_string", ENCODINGS, "x")
-    assert [one.experiment.encoding for one in found] == list(ENCODINGS)
+    assert [drawn.experiment.encoding for drawn in found] == list(ENCODINGS)
     for experiment, model in found:
         assert experiment.seed == 1
         expected = random_model(experiment, seed=1)

@@ -98,11 +98,11 @@ def test_figures_are_pictures_never_markup() -> None:
 
 
 def test_curves_keep_the_ends_and_the_edge_of_training() -> None:
-    one = run("even_pairs", "none", test_length=400)
-    way = {"run": one["run"], "whole": 0.0, "batch": 500, "seed": 0}
+    experiment = run("even_pairs", "none", test_length=400)
+    way = {"run": experiment["run"], "whole": 0.0, "batch": 500, "seed": 0}
     rows = [{"length": n, "accuracy": 1 - n / 1000} | way for n in range(1, 401)]
     other = [row | {"batch": 2, "accuracy": 0.0} for row in rows]
-    store = records([one], rows + other)
+    store = records([experiment], rows + other)
     ((_, lengths, accuracies),) = over_length(store, score_runs(store), 60).iter_rows()
     assert 58 <= len(lengths) <= 64
     assert {1, 40, 41, 400} <= set(lengths)

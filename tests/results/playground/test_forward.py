@@ -113,9 +113,9 @@ def inputs_beyond_training(facts: dict[str, Any], number: int) -> list[list[Any]
 def test_half_precision_answers_as_full_precision_does(browser: Browser, tmp_path: Path) -> None:
     """On committed models; an answer may differ where two classes are nearly tied."""
     store = Store(Path(__file__).parents[3] / "results")
-    folders = [one for one in store.runs() if one.parameters.is_file()]
+    folders = [player for player in store.runs() if player.parameters.is_file()]
     players = [Player.load(folder) for folder in folders]
-    players = [one for one in players if "alibi" not in one.experiment.encoding][:2]
+    players = [player for player in players if "alibi" not in player.experiment.encoding][:2]
     path, found, classes = tmp_path / "page.html", {}, []
     for precision in ("float16", "float32"):
         path.write_text(make_playground(players, precision))

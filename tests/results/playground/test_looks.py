@@ -122,7 +122,7 @@ def test_nothing_moves_where_motion_is_not_wanted(show: Show) -> None:
 
 def test_hostile_names_run_nothing_and_show_as_text(show: Show) -> None:
     players = [Variant("relative").player("reverse_string")] * 2
-    page = show(*(one._replace(run=HOSTILE + str(i)) for i, one in enumerate(players)))
+    page = show(*(player._replace(run=HOSTILE + str(i)) for i, player in enumerate(players)))
     assert page.evaluate("window.hacked") is None
     assert page.locator("img").count() == 0
     assert page.locator("script").count() == 5  # two of code, three of data
@@ -146,6 +146,8 @@ def test_the_page_asks_for_nothing(show: Show) -> None:
 
 def test_many_models_of_one_encoding_are_told_apart(show: Show) -> None:
     players = [Variant("relative").player("reverse_string")] * 2
-    named = [Player(f"run-{i}", one.experiment, one.model) for i, one in enumerate(players)]
+    named = [
+        Player(f"run-{i}", player.experiment, player.model) for i, player in enumerate(players)
+    ]
     options = show(*named).locator("#model-0 option").all_inner_texts()
     assert options == ["Relative · run-0", "Relative · run-1"]

@@ -34,7 +34,7 @@ def test_the_policy_allows_the_pages_own_scripts_only() -> None:
     scripts = re.findall(r'<script(?: id="engine")?>(.*?)</script>', page, re.S)
     for kind, parts in (("style-src", styles), ("script-src", scripts)):
         hashes = [base64.b64encode(hashlib.sha256(p.encode()).digest()).decode() for p in parts]
-        assert rules[kind].split() == [f"'sha256-{one}'" for one in hashes]
+        assert rules[kind].split() == [f"'sha256-{value}'" for value in hashes]
 
 
 def test_weights_read_back_in_half_precision() -> None:

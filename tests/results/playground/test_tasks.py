@@ -90,7 +90,7 @@ def test_inputs_follow_the_law_of_the_task(page: Page, task: str) -> None:
     script = f"""([task, n, count]) => {{ {SEEDED}
       return Array.from({{ length: count }}, () => TASKS[task].sample(n, random));
     }}"""
-    drawn = Counter(tuple(one) for one in page.evaluate(script, [task, length, count]))
+    drawn = Counter(tuple(string) for string in page.evaluate(script, [task, length, count]))
     law: dict[tuple[int, ...], Fraction] = LAWS[task](length)
     assert set(drawn) <= set(law)
     # Every symbol at every place: inputs themselves are too many to count.
@@ -112,10 +112,10 @@ def test_positions_are_uniform_ordered_subsets(page: Page) -> None:
       const model = {{ randomized: true, reading: "positions", maximum: 6 }};
       return Array.from({{ length: 4000 }}, () => drawPlace(model, 3, random).positions);
     }}"""
-    drawn = Counter(tuple(one) for one in page.evaluate(script))
+    drawn = Counter(tuple(string) for string in page.evaluate(script))
     every = list(itertools.combinations(range(1, 7), 3))
     assert set(drawn) <= set(every)
-    assert chisquare([drawn[one] for one in every]).pvalue > 1e-5
+    assert chisquare([drawn[string] for string in every]).pvalue > 1e-5
 
 
 def test_distances_are_drawn_below_the_largest_position(page: Page) -> None:
@@ -123,7 +123,7 @@ def test_distances_are_drawn_below_the_largest_position(page: Page) -> None:
       const model = {{ randomized: true, reading: "distances", maximum: 6 }};
       return Array.from({{ length: 4000 }}, () => drawPlace(model, 3, random).distances);
     }}"""
-    drawn = Counter(tuple(one) for one in page.evaluate(script))
+    drawn = Counter(tuple(string) for string in page.evaluate(script))
     every = [(0, *pair) for pair in itertools.combinations(range(1, 6), 2)]
     assert set(drawn) <= set(every)
-    assert chisquare([drawn[one] for one in every]).pvalue > 1e-5
+    assert chisquare([drawn[string] for string in every]).pvalue > 1e-5

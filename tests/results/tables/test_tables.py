@@ -36,10 +36,10 @@ def printed(name: str, digits: int) -> dict[tuple[str, str], str]:
     for row in published(name).iter_rows(named=True):
         cells.setdefault((row["task"], row["encoding"]), {})[row["statistic"]] = row["value"]
     return {
-        key: f"{one['max']:.{digits}f}"
-        if "max" in one and "mean" not in one
-        else f"{one['mean']:.{digits}f}±{one['sd']:.{digits}f}"
-        for key, one in cells.items()
+        key: f"{entry['max']:.{digits}f}"
+        if "max" in entry and "mean" not in entry
+        else f"{entry['mean']:.{digits}f}±{entry['sd']:.{digits}f}"
+        for key, entry in cells.items()
     }
 
 
@@ -65,9 +65,9 @@ def test_the_papers_numbers_give_the_papers_comparison_with_geometric() -> None:
         expected.setdefault((row["task"], row["encoding"]), {})[row["statistic"]] = row["value"]
     made = paper_table("geometric")
     ours, theirs = texts(made), texts(made, "paper")
-    for (task, side), one in expected.items():
-        assert theirs[task, f"{side}-max"] == f"{one['max']:.1f}"
-        assert theirs[task, f"{side}-mean"] == f"{one['mean']:.1f}±{one['sd']:.1f}"
+    for (task, side), entry in expected.items():
+        assert theirs[task, f"{side}-max"] == f"{entry['max']:.1f}"
+        assert theirs[task, f"{side}-mean"] == f"{entry['mean']:.1f}±{entry['sd']:.1f}"
     different = {key for key in ours if ours[key] != theirs[key]}
     # Here the paper's Table 5 differs from its own Tables 1 and 4.
     assert different == {
@@ -170,7 +170,7 @@ def test_table_1_takes_only_the_papers_settings(other: dict[str, Any]) -> None:
 
 def test_hours_as_measured_and_scaled_to_the_papers_steps() -> None:
     runs = [run("even_pairs", "none", s, steps=1000, seconds=t) for s, t in enumerate([36, 72])]
-    store = scored([(one, 0.5) for one in runs])
+    store = scored([(entry, 0.5) for entry in runs])
     # 0.01 and 0.02 hours; a run of 2,000,000 steps takes 2,000 times as long.
     assert texts(make_table(store, "running-times"))["even_pairs", "none"] == "30.00±14.14"
     measured = make_table(store, "running-times-measured")

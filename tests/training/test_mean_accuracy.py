@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from randpos import Accuracy
-from randpos.training.score import in_domain, mean_accuracies, mean_accuracy, score
+from randpos.training.mean_accuracy import in_domain, mean_accuracies, mean_accuracy, score
 
 
 def curve(values: dict[int, float]) -> list[Accuracy]:

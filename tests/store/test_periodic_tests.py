@@ -3,7 +3,7 @@
 import pytest
 
 from randpos.store.folder import Store
-from randpos.store.progress import FILE
+from randpos.store.periodic_tests import FILE
 from randpos.store.tables import pack, read_store
 from tests.experiments import tiny
 

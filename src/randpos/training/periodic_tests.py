@@ -9,20 +9,20 @@ import numpy as np
 
 from randpos.experiment import Experiment
 from randpos.store.folder import RunFolder
-from randpos.store.progress import FILE
+from randpos.store.periodic_tests import FILE
 from randpos.training.compilation import Compiling, silent
 from randpos.training.evaluation import Evaluator
-from randpos.training.score import score
+from randpos.training.mean_accuracy import score
 from randpos.training.step import State
 
 POINTS = 6
 """Lengths beyond N at which a run is tested."""
 
 
-def lengths_on_the_way(experiment: Experiment) -> list[int]:
+def periodic_lengths(experiment: Experiment) -> list[int]:
     """Returns N, N + 1 and evenly spaced lengths up to M.
 
-    >>> lengths_on_the_way(Experiment(test_length=200))
+    >>> periodic_lengths(Experiment(test_length=200))
     [40, 41, 73, 105, 136, 168, 200]
     """
     seen, last = experiment.lengths.maximum, experiment.test_length
@@ -30,7 +30,7 @@ def lengths_on_the_way(experiment: Experiment) -> list[int]:
     return sorted({seen, *(int(n) for n in beyond if n <= last)})
 
 
-class TestsOnTheWay:
+class PeriodicTests:
     """Tests the members of one experiment every `evaluation.every` steps.
 
     Args:
@@ -42,9 +42,9 @@ class TestsOnTheWay:
 
     def __init__(self, experiment: Experiment, compiling: Compiling = silent) -> None:
         self.every = experiment.evaluation.every
-        self.lengths = lengths_on_the_way(experiment)
+        self.lengths = periodic_lengths(experiment)
         self.seen, self.longest = experiment.lengths.maximum, experiment.test_length
-        tested = dataclasses.replace(experiment, evaluation=experiment.evaluation.on_the_way)
+        tested = dataclasses.replace(experiment, evaluation=experiment.evaluation.periodic)
         self.evaluator = Evaluator(tested, compiling)
 
     def due(self, step: int) -> bool:
