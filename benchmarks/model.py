@@ -74,7 +74,7 @@ def model_programs(name: str, time: int, batch: int, randomized: bool) -> tuple[
         grads, d_tables = jax.lax.scan(step, jax.tree.map(jnp.zeros_like, learned), tokens)[0]
         return jax.tree.map(jnp.add, grads, pull_back(d_tables)[0])
 
-    arguments = (parameters, tokens, scheme.draw(key, time, time))
+    arguments = (parameters, tokens, scheme.sample(key, time, time))
     return (jax.jit(forward), arguments), (jax.jit(both), arguments)
 
 

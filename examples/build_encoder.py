@@ -13,7 +13,7 @@ encoding = combination.encoding(sizes.shape(2048), key=key)
 model = Encoder(vocabulary=4, classes=2, encoding=encoding, architecture=sizes, key=key)
 
 tokens = jax.random.randint(key, (3, 16), 0, 2)
-positions = scheme.draws(key, 12, 16, sizes.layers)  # 12 real tokens in a buffer of 16
+positions = scheme.sample(key, 12, 16)  # 12 real tokens in a buffer of 16
 mask = jnp.arange(16)[None] < 12
 print(model(tokens, positions, mask=mask).shape)
 

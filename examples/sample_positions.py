@@ -14,8 +14,8 @@ print(sample_positions(key, 5, maximum=100, batch=3))
 
 # Under jit the length may be traced: a sequence of 6 tokens in a buffer of 8. The places behind
 # the sequence are padding.
-draw = jax.jit(lambda key, length: Randomized(maximum=2048).draw(key, length, 8).query)
+draw = jax.jit(lambda key, length: Randomized(maximum=2048).sample(key, length, 8).query)
 print(draw(key, 6))
 
 # What a plain encoding uses.
-print(Ordinal().draw(None, 8, 8).query)
+print(Ordinal().sample(None, 8, 8).query)

@@ -20,7 +20,7 @@ from randpos import (
     Positions,
     combinations,
 )
-from randpos.settings import Draw, Reading
+from randpos.settings import AttentionScale, Draw, Reading
 
 BATCH, TIME, BUFFER = 2, 5, 8
 VOCABULARY, CLASSES, LARGEST = 9, 3, 2048
@@ -30,9 +30,16 @@ NAMES = list(ENCODINGS)
 
 
 @functools.cache
-def encoder(name: str, *, causal: bool = False, layers: int = 2, largest: int = LARGEST) -> Encoder:
+def encoder(
+    name: str,
+    *,
+    causal: bool = False,
+    layers: int = 2,
+    largest: int = LARGEST,
+    attention_scale: AttentionScale = "constant",
+) -> Encoder:
     """An encoder all of whose parameters are random: matrices around 0, vectors around 1."""
-    sizes = Architecture(layers=layers, heads=2, dim=8, hidden=12, dropout=0.1, causal=causal)
+    sizes = Architecture(layers, 2, 8, 12, 0.1, causal, attention_scale)
 
     def build() -> Encoder:
         encoding = ENCODINGS[name](sizes.shape(largest), key=KEY)
@@ -74,10 +81,10 @@ class Variant(NamedTuple):
 
     combination: Combination
     reading: Reading
-    per: Draw
+    draw: Draw
 
     def __str__(self) -> str:
-        extra = [x for x in (self.reading, self.per) if x not in ("positions", "per_batch")]
+        extra = [x for x in (self.reading, self.draw) if x not in ("positions", "per_batch")]
         return "-".join([self.combination.name, *extra])
 
     @property
@@ -87,8 +94,8 @@ class Variant(NamedTuple):
 
     def place(self, time: int, size: int | None = None) -> Positions | tuple[Positions, ...]:
         """Draws positions for the small encoder."""
-        scheme = self.combination.scheme(maximum=LARGEST, reading=self.reading, per=self.per)
-        return scheme.draws(KEY, time, size or time, 2)
+        scheme = self.combination.scheme(maximum=LARGEST, reading=self.reading, draw=self.draw)
+        return scheme.sample_batch(KEY, time, size or time, layers=2, examples=BATCH)
 
 
 def variants() -> list[Variant]:
@@ -100,7 +107,7 @@ def variants() -> list[Variant]:
         draws: tuple[Draw, ...] = ("per_batch",)
         if randomized and encoding.layerwise:
             draws = ("per_batch", "per_layer")
-        every += [Variant(combination, reading, per) for reading in readings for per in draws]
+        every += [Variant(combination, reading, draw) for reading in readings for draw in draws]
     return every
 
 

@@ -57,7 +57,7 @@ def test_the_prefix_is_the_scheme(name, scheme):
 
 
 def test_reading_and_draw_reach_the_scheme():
-    scheme = get_combination("randomized-relative").scheme(reading="released", per="per_layer")
+    scheme = get_combination("randomized-relative").scheme(reading="released", draw="per_layer")
     assert scheme == Randomized(2048, True, "released", "per_layer")
 
 

@@ -30,7 +30,7 @@ def misfit():
 
 
 TOKENS = jnp.zeros((3, 4), jnp.int32)
-PLACES = Ordinal().draw(None, 4, 4)
+PLACES = Ordinal().sample(None, 4, 4)
 
 
 def small(name: str = "none", positions: int = 8) -> Encoder:
@@ -40,7 +40,7 @@ def small(name: str = "none", positions: int = 8) -> Encoder:
 
 MISTAKES = {
     "L too small for a draw": (
-        lambda: Randomized(1024).draw(KEY, 1500, 1500),
+        lambda: Randomized(1024).sample(KEY, 1500, 1500),
         ["L=1024", "1500 positions", "--positions.maximum 1500"],
     ),
     "L too small for a sample": (
@@ -50,7 +50,7 @@ MISTAKES = {
     "L of zero": (lambda: Randomized(0), ["L=0", "between 1 and 2,147,483,647"]),
     "L beyond int32": (lambda: Randomized(2**31), ["L=2147483648", "between 1 and 2,147,483,647"]),
     "L too small for a NumPy length": (
-        lambda: Randomized(5).draw(KEY, cast(Any, np.int64(8)), 8),
+        lambda: Randomized(5).sample(KEY, cast(Any, np.int64(8)), 8),
         ["L=5", "8 positions"],
     ),
     "negative length": (lambda: sample_positions(KEY, -1), ["length -1"]),
@@ -99,7 +99,7 @@ MISTAKES = {
         ["reading 'distance'", "did you mean 'distances'?"],
     ),
     "unknown draw": (
-        lambda: Randomized(8, per=cast(Any, "per_layers")),
+        lambda: Randomized(8, draw=cast(Any, "per_layers")),
         ["draw 'per_layers'", "did you mean 'per_layer'?"],
     ),
     "heads that do not divide": (
@@ -119,7 +119,7 @@ MISTAKES = {
         ["reading='released'", "distances, positions"],
     ),
     "draw that does not apply": (
-        lambda: get_combination("randomized-sincos").scheme(per="per_layer"),
+        lambda: get_combination("randomized-sincos").scheme(draw="per_layer"),
         ["per_layer", "randomized-sincos", "pass per_batch"],
     ),
     "encoding of another size": (misfit, ["dim=32", "dim=64", "architecture.shape(positions)"]),

@@ -210,6 +210,7 @@ OTHER = {
     "model.hidden": 128,
     "model.dropout": 0.2,
     "model.causal": True,
+    "model.attention_scale": "log",
     "lengths.name": "fixed",
     "lengths.maximum": 39,
     "lengths.initial": 2,

@@ -75,34 +75,34 @@ class Combination:
         *,
         maximum: int = 2048,
         reading: Reading | None = None,
-        per: Draw = "per_batch",
+        draw: Draw = "per_batch",
     ) -> Scheme:
         """Returns the scheme that draws this combination's positions.
 
         Args:
             maximum: L.
             reading: What a randomized offset is; see `Randomized`. By default the encoding's.
-            per: How often positions are drawn.
+            draw: How often positions are drawn.
         """
         reading = reading or self.default_reading
         if not self.prefix:
-            if (reading, per) != ("positions", "per_batch"):
+            if (reading, draw) != ("positions", "per_batch"):
                 raise UserError(
-                    f"reading={reading!r} and draw={per!r} apply to randomized positions, but "
+                    f"reading={reading!r} and draw={draw!r} apply to randomized positions, but "
                     f"those of {self.name} are ordinal; leave them out, or pass "
                     f"randomized-{self.name}."
                 )
             return Ordinal()
-        scheme = Randomized(maximum, self.prefix == "randomized", reading, per)
+        scheme = Randomized(maximum, self.prefix == "randomized", reading, draw)
         if reading not in self.encoding.readings:
             raise UserError(
                 f"reading={reading!r} does not apply to {self.name}; "
                 f"pass one of: {', '.join(self.encoding.readings)}."
             )
-        if per == "per_layer" and not self.encoding.layerwise:
+        if draw == "per_layer" and not self.encoding.layerwise:
             raise UserError(
                 f"draw='per_layer' does not apply to {self.name}, whose positions enter once, "
-                "before the first layer; pass per_batch."
+                "before the first layer; pass per_batch or per_example."
             )
         return scheme
 

@@ -147,6 +147,7 @@ LATER: dict[str, Any] = {
     "optimizer.final_rate": 1.0,
     "optimizer.weight_decay": 0.0,
     "optimizer.average": 0.0,
+    "model.attention_scale": "constant",
 }
 """Settings added after version 0.1, by dotted name, with the default that they had then.
 

@@ -9,6 +9,8 @@ This file does not know encodings; an encoding does not know how its positions w
 
 import abc
 import operator
+from collections.abc import Sequence
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -87,11 +89,13 @@ class Positions(eqx.Module):
     """The positions of a batch's tokens: all that an encoding sees.
 
     `offsets[q, k]` is how far query q is to the right of key k: negative if it is to the left.
+    Where examples have positions of their own, all arrays have a leading axis of examples
+    (`per_example`). The model then gives an encoding those of one example at a time.
     """
 
-    query: Int[Array, " query"]
-    key: Int[Array, " key"]
-    offsets: Int[Array, "query key"]
+    query: Int[Array, "*example query"]
+    key: Int[Array, "*example key"]
+    offsets: Int[Array, "*example query key"]
     differences: bool = eqx.field(static=True, default=False)
     """Whether every offset is known to be the query's position minus the key's."""
     largest: int | None = eqx.field(static=True, default=None)
@@ -116,25 +120,48 @@ class Positions(eqx.Module):
 def cut_positions(
     positions: Positions | tuple[Positions, ...], size: int
 ) -> Positions | tuple[Positions, ...]:
-    """Cuts every axis of positions to the first `size` tokens."""
+    """Cuts every axis of tokens to the first `size`."""
+    if per_example(positions):
+        return jax.vmap(partial(cut_positions, size=size))(positions)
     return jax.tree.map(lambda x: x[(slice(size),) * x.ndim], positions)
+
+
+def per_example(positions: Positions | Sequence[Positions]) -> bool:
+    """Returns whether every example has positions of its own."""
+    return any(leaf.ndim > 1 for leaf in jax.tree.leaves(positions)[:1])
 
 
 class Scheme(eqx.Module):
     """Assigns positions to tokens."""
 
     @abc.abstractmethod
-    def draw(self, key: Key[Array, ""], length: Length, size: int) -> Positions:
+    def sample(self, key: Key[Array, ""], length: Length, size: int) -> Positions:
         """Draws positions for a (traced) `length` of tokens inside a buffer of `size`.
 
         The positions of the tokens do not depend on the size of the buffer.
         """
 
-    def draws(
-        self, key: Key[Array, ""], length: Length, size: int, layers: int
+    def sample_batch(
+        self,
+        key: Key[Array, ""],
+        length: Length,
+        size: int,
+        *,
+        layers: int,
+        examples: int,
+        first: Length = 0,
     ) -> Positions | tuple[Positions, ...]:
-        """Returns the positions that all layers see, or those that each of them sees."""
-        return self.draw(key, length, size)
+        """Draws the positions of a batch: one draw for all, or one per layer or example.
+
+        Args:
+            key: Source of randomness.
+            length: The number of tokens.
+            size: The size of the buffer.
+            layers: How many layers the model has.
+            examples: How many examples the batch has.
+            first: The number of the first example, where the batch is a part of a larger one.
+        """
+        return self.sample(key, length, size)
 
     @property
     @abc.abstractmethod
@@ -145,7 +172,7 @@ class Scheme(eqx.Module):
 class Ordinal(Scheme):
     """Positions 1..T, in order: what a plain encoding uses."""
 
-    def draw(self, key: Key[Array, ""] | None, length: Length, size: int) -> Positions:
+    def sample(self, key: Key[Array, ""] | None, length: Length, size: int) -> Positions:
         """Returns 1..size; `key` is not used."""
         return Positions.at(1 + jnp.arange(size), size)
 
@@ -165,18 +192,18 @@ class Randomized(Scheme):
             sampled positions. `distances`: one sorted draw r_1 < r_2 < … gives the distance r_t of
             all tokens t apart. `released`: as `distances`, but as the released code gathers them
             (see docs/fidelity.md).
-        per: A new draw `per_batch`, or `per_layer` of every batch.
+        draw: A new draw `per_batch`, or of every batch one `per_layer` or `per_example`.
     """
 
     maximum: int = eqx.field(static=True, default=2048)
     sort: bool = eqx.field(static=True, default=True)
     reading: Reading = eqx.field(static=True, default="positions")
-    per: Draw = eqx.field(static=True, default="per_batch")
+    draw: Draw = eqx.field(static=True, default="per_batch")
 
     def __check_init__(self) -> None:
-        check_positions(self.maximum, self.reading, self.per)
+        check_positions(self.maximum, self.reading, self.draw)
 
-    def draw(self, key: Key[Array, ""], length: Length, size: int) -> Positions:
+    def sample(self, key: Key[Array, ""], length: Length, size: int) -> Positions:
         """Draws a subset of {1..L}, and the offsets according to the reading."""
         check_maximum(self.maximum, length)
         if self.reading == "positions":
@@ -194,14 +221,26 @@ class Randomized(Scheme):
             offsets = jnp.where(steps > 0, self.maximum - apart, self.maximum - 1)
         return Positions(1 + distances, 1 + distances, offsets, largest=self.maximum)
 
-    def draws(
-        self, key: Key[Array, ""], length: Length, size: int, layers: int
+    def sample_batch(
+        self,
+        key: Key[Array, ""],
+        length: Length,
+        size: int,
+        *,
+        layers: int,
+        examples: int,
+        first: Length = 0,
     ) -> Positions | tuple[Positions, ...]:
-        """Draws once for all layers, or anew for each."""
-        if self.per == "per_batch":
-            return super().draws(key, length, size, layers)
-        keys = jax.random.split(key, layers)
-        return tuple(self.draw(k, length, size) for k in keys)
+        """Draws once for the batch, or anew for each layer or example."""
+        if self.draw == "per_layer":
+            keys = jax.random.split(key, layers)
+            return tuple(self.sample(k, length, size) for k in keys)
+        if self.draw == "per_example":
+            numbers = first + jnp.arange(examples)
+            return jax.vmap(lambda i: self.sample(jax.random.fold_in(key, i), length, size))(
+                numbers
+            )
+        return self.sample(key, length, size)
 
     @property
     def largest(self) -> int:

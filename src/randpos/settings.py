@@ -10,9 +10,10 @@ from typing import Literal, NamedTuple, get_args
 from randpos.errors import UserError, check_count, check_seed, quoted, unknown
 
 Reading = Literal["positions", "distances", "released"]
-Draw = Literal["per_batch", "per_layer"]
+Draw = Literal["per_batch", "per_layer", "per_example"]
 ScheduleName = Literal["uniform", "fixed", "regular_increase", "reverse_exponential"]
 OptimizerName = Literal["adam", "muon"]
+AttentionScale = Literal["constant", "log"]
 
 MAX_POSITION = 2**31 - 1
 """Positions are int32."""
@@ -40,7 +41,8 @@ class PositionOptions:
     """What a randomized offset is: `positions`, `distances` or `released` (see docs/fidelity.md).
     The default is `distances` for ALiBi and `positions` for all others, as in the paper's text."""
     draw: Draw = "per_batch"
-    """Draw positions once `per_batch`, or anew `per_layer` as the released code does."""
+    """Draw positions once `per_batch`, anew `per_layer` as the released code does, or anew
+    `per_example`."""
 
     def __post_init__(self) -> None:
         reading = "positions" if self.reading == "default" else self.reading
@@ -79,6 +81,9 @@ class Architecture:
     """Probability of dropping an activation in training."""
     causal: bool = False
     """Attend only to tokens at or before the query."""
+    attention_scale: AttentionScale = "constant"
+    """Multiply the logits of attention by 1/√d only (`constant`), or also by the logarithm of the
+    number of keys that the query may attend to (`log`; Chiang and Cholak, 2022)."""
 
     def __post_init__(self) -> None:
         check_count("layers", self.layers, 1000)
@@ -91,6 +96,8 @@ class Architecture:
             )
         if not 0.0 <= self.dropout < 1.0:
             raise UserError(f"dropout={self.dropout} must lie in [0, 1).")
+        if self.attention_scale not in get_args(AttentionScale):
+            raise unknown("attention_scale", self.attention_scale, get_args(AttentionScale))
 
     def shape(self, positions: int) -> Shape:
         """Returns the sizes that an encoding of up to `positions` positions is built for."""

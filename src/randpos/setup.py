@@ -24,6 +24,10 @@ MAX_NUMBERS = 10**10
 accelerator holds more, and allocating it would fill all memory before it fails."""
 
 
+AUTO = 2.0
+"""L divided by the tokens of the longest tested sequence, where L is `auto`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Setup:
     """What an experiment's settings stand for; made by `resolve`."""
@@ -62,12 +66,16 @@ class Setup:
         return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(self.skeleton[0]))
 
 
-def choose_maximum(experiment: Experiment) -> Experiment:
+def choose_maximum(experiment: Experiment, ratio: float = AUTO) -> Experiment:
     """Returns the experiment with a number for an L of 0 (auto).
 
     It is twice the number of tokens of the longest sequence that is tested: room for every test,
-    while positions stay dense enough to be met often in a short training. docs/recipe.md has the
-    measurements.
+    while positions stay dense enough to be met often in a short training. docs/recipe.md and
+    docs/open-questions.md have the measurements.
+
+    Args:
+        experiment: The experiment; a number that it has is kept.
+        ratio: L divided by the tokens of the longest tested sequence, rounded up.
 
     >>> from randpos.settings import PositionOptions
     >>> auto = Experiment(task="reverse_string", positions=PositionOptions(maximum=0))
@@ -77,7 +85,7 @@ def choose_maximum(experiment: Experiment) -> Experiment:
     if experiment.positions.maximum:
         return experiment
     longest = int(total_length(get_task(experiment.task), experiment.test_length))
-    positions = dataclasses.replace(experiment.positions, maximum=2 * longest)
+    positions = dataclasses.replace(experiment.positions, maximum=math.ceil(ratio * longest))
     return dataclasses.replace(experiment, positions=positions)
 
 
@@ -95,7 +103,7 @@ def resolve(experiment: Experiment) -> Setup:
     task, combination = get_task(experiment.task), get_combination(experiment.encoding)
     options = experiment.positions
     scheme = combination.scheme(
-        maximum=options.maximum, reading=experiment.reading, per=options.draw
+        maximum=options.maximum, reading=experiment.reading, draw=options.draw
     )
     setup = Setup(experiment, task, combination, scheme)
     if isinstance(scheme, Randomized):

@@ -26,7 +26,7 @@ DISTINCT = jnp.broadcast_to(jnp.arange(BUFFER), (BATCH, BUFFER))
 @pytest.mark.parametrize("time", [0, 4])
 @pytest.mark.parametrize("name", NAMES)
 def test_an_output_has_no_gradient_to_later_tokens(name, time):
-    positions = Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    positions = Randomized(LARGEST).sample(KEY, BUFFER, BUFFER)
     selected = jnp.asarray(np.eye(BUFFER)[time, None, :, None], jnp.float32)
 
     @eqx.filter_grad
@@ -40,13 +40,13 @@ def test_an_output_has_no_gradient_to_later_tokens(name, time):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_without_the_flag_later_tokens_do_matter(name):
-    model, positions = encoder(name), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    model, positions = encoder(name), Randomized(LARGEST).sample(KEY, BUFFER, BUFFER)
     changed = tokens(BUFFER).at[:, -1].set((tokens(BUFFER)[:, -1] + 1) % BUFFER)
     difference = model(changed, positions) - model(tokens(BUFFER), positions)
     assert np.abs(difference[:, -2]).max() > 1e-6
 
 
-@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.per == "per_batch"], ids=str)
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.draw == "per_batch"], ids=str)
 def test_a_prefix_alone_has_the_logits_that_it_has_inside(variant: Variant):
     model, positions = encoder(variant.name, causal=True), variant.place(BUFFER)
     assert isinstance(positions, Positions)

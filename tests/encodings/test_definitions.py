@@ -48,11 +48,22 @@ def test_logits_are_those_of_the_definition(variant: Variant, causal):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("causal", [False, True], ids=["", "causal"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "geometric"])
+def test_logits_are_multiplied_by_the_logarithm_of_the_number_of_visible_keys(name, causal):
+    model = encoder(name, causal=causal, attention_scale="log")
+    positions = Randomized(LARGEST).sample(KEY, TIME, BUFFER)
+    mask = jnp.arange(BUFFER) < jnp.array([[TIME], [TIME - 2]])
+    expected = defined(model, padded(), positions, mask)
+    actual = np.where(mask[..., None], model(padded(), positions, mask=mask), np.nan)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_are_those_of_the_definition(name):
     """Along a random direction of all parameters, against a central difference in float64."""
     rng = np.random.default_rng(1)
-    model, positions = encoder(name), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    model, positions = encoder(name), Randomized(LARGEST).sample(KEY, BUFFER, BUFFER)
     cotangent = rng.normal(size=(*tokens(BUFFER).shape, CLASSES))
 
     @eqx.filter_grad

@@ -44,7 +44,7 @@ def scanned(z: np.ndarray) -> np.ndarray:
 
 
 def ordinal(time: int) -> Positions:
-    return Ordinal().draw(KEY, time, time)
+    return Ordinal().sample(KEY, time, time)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_offsets_matter_to_every_encoding(name):
 
 def permuted(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Logits of a permuted sequence, and permuted logits of the sequence."""
-    model, positions = encoder(name), Ordinal().draw(KEY, BUFFER, BUFFER)
+    model, positions = encoder(name), Ordinal().sample(KEY, BUFFER, BUFFER)
     after = np.asarray(model(tokens(BUFFER)[:, ORDER], positions))
     return after, np.asarray(model(tokens(BUFFER), positions))[:, ORDER]
 

@@ -32,7 +32,7 @@ def test_position_zero_is_refused():
 @pytest.mark.parametrize("scheme", [Randomized(maximum=2048), Ordinal()])
 def test_a_scheme_that_reaches_beyond_the_table_is_refused_when_compiled(scheme):
     size = 3 if isinstance(scheme, Randomized) else 51
-    embed = lambda key: TABLE.embed(jnp.zeros((1, size, 4)), scheme.draw(key, size, size))  # noqa: E731
+    embed = lambda key: TABLE.embed(jnp.zeros((1, size, 4)), scheme.sample(key, size, size))  # noqa: E731
     with pytest.raises(UserError, match="rows for 50 positions"):
         jax.jit(embed)(KEY)
 

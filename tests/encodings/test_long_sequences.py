@@ -21,7 +21,7 @@ def logits_and_gradients(model, tokens, positions):
 def test_logits_and_gradients_are_finite(name):
     model = encoder(name, layers=1, largest=8192)
     tokens = jnp.asarray(np.random.default_rng(0).integers(0, PAD, (1, 1500)))
-    positions = Randomized(8192).draw(KEY, 1500, 1500)
+    positions = Randomized(8192).sample(KEY, 1500, 1500)
     (_, logits), gradients = logits_and_gradients(model, tokens, positions)
     assert np.isfinite(logits).all()
     assert all(np.isfinite(g).all() for g in jax.tree.leaves(gradients))

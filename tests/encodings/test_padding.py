@@ -41,7 +41,7 @@ def test_other_padding_changes_no_bit(variant: Variant):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_sequences_of_one_batch_may_end_at_different_places(name):
-    model, positions = encoder(name), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    model, positions = encoder(name), Randomized(LARGEST).sample(KEY, BUFFER, BUFFER)
     lengths = (TIME, BUFFER)
     mask = jnp.arange(BUFFER) < jnp.array(lengths)[:, None]
     together = model(tokens(BUFFER), positions, mask=mask)
@@ -52,7 +52,7 @@ def test_sequences_of_one_batch_may_end_at_different_places(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_gradient_reaches_padding(name):
-    positions = Randomized(LARGEST).draw(KEY, TIME, BUFFER)
+    positions = Randomized(LARGEST).sample(KEY, TIME, BUFFER)
     real = np.arange(BUFFER)[None, :, None] < TIME
     weights = np.random.default_rng(0).normal(size=real.shape) * real
     weights = jnp.asarray(weights, jnp.float32)
@@ -68,7 +68,7 @@ def test_no_gradient_reaches_padding(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sequence_that_is_all_padding_stays_finite(name):
-    positions = Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    positions = Randomized(LARGEST).sample(KEY, BUFFER, BUFFER)
 
     @eqx.filter_grad
     def gradient(model):

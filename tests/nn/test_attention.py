@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from randpos.nn.attention import softmax_attention, softmax_weights
+from randpos.nn.attention import log_visible, softmax_attention, softmax_weights
 
 B, H, Q, K, D = 2, 3, 4, 5, 6
 BIASES = [None, (1, 1, Q, K), (B, 1, Q, K), (1, H, Q, K), (B, H, Q, K)]
@@ -50,6 +50,23 @@ def test_attention_is_a_softmax_of_products_and_biases(bias, mask):
     q, k, v, bias, allowed = given
     np.testing.assert_allclose(softmax_attention(*given), expected, atol=2e-6)
     np.testing.assert_allclose(softmax_weights(q, k, bias, allowed) @ v, expected, atol=2e-6)
+
+
+def test_a_scale_multiplies_products_and_biases():
+    q, k, v, bias = inputs((1, H, Q, K))
+    mask = jnp.tril(jnp.ones((Q, K), bool))[None, None]
+    scale = log_visible(mask)
+    np.testing.assert_allclose(scale[0, 0, :, 0], np.log([1, 2, 3, 4]), rtol=1e-6)
+    assert float(log_visible(jnp.zeros((1, 1, 1, K), bool)).sum()) == 0.0
+    logits = np.einsum("bhqd,bhkd->bhqk", q, k) / np.sqrt(D) + np.asarray(bias)
+    logits = np.where(mask, logits * np.log([1, 2, 3, 4])[:, None], -np.inf)
+    weights = np.exp(logits - logits.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    found = softmax_weights(q, k, bias, mask, scale)
+    np.testing.assert_allclose(found, weights, atol=2e-6)
+    np.testing.assert_allclose(
+        softmax_attention(q, k, v, bias, mask, scale), weights @ np.asarray(v), atol=2e-6
+    )
 
 
 @pytest.mark.parametrize(("bias", "mask"), CASES, ids=str)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from randpos import ENCODINGS, Architecture, Encoder, Ordinal, Randomized
+from randpos import ENCODINGS, Architecture, Encoder, Ordinal, Randomized, UserError
 from tests.small import (
     BATCH,
     BUFFER,
@@ -90,7 +90,7 @@ def test_token_embeddings_start_small():
 
 
 def test_token_embeddings_are_scaled_up():
-    model, positions = encoder("none"), Ordinal().draw(KEY, BUFFER, BUFFER)
+    model, positions = encoder("none"), Ordinal().sample(KEY, BUFFER, BUFFER)
     found = model.trace(tokens(BUFFER), positions).embeddings
     np.testing.assert_allclose(found, 8**0.5 * model.embedding[tokens(BUFFER)], rtol=1e-6)
 
@@ -104,15 +104,62 @@ def test_layers_start_different():
 @pytest.mark.parametrize("start", [0, 3, 6])
 @pytest.mark.parametrize("name", NAMES)
 def test_selected_outputs_are_a_slice_of_all(name, start, causal):
-    model, positions = encoder(name, causal=causal), Randomized(LARGEST).draw(KEY, TIME, BUFFER)
+    model, positions = encoder(name, causal=causal), Randomized(LARGEST).sample(KEY, TIME, BUFFER)
     whole = model(padded(), positions, mask=MASK)
     part = model(padded(), positions, mask=MASK, outputs=(start, 2))
     np.testing.assert_allclose(part, whole[:, start : start + 2], rtol=0, atol=2e-6)
 
 
+@pytest.mark.parametrize("reading", ["positions", "distances"])
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_with_positions_of_their_own_are_computed_as_if_alone(name, reading):
+    model = encoder(name, causal=True)
+    scheme = Randomized(LARGEST, reading=reading, draw="per_example")
+    drawn = scheme.sample_batch(KEY, TIME, BUFFER, layers=2, examples=BATCH)
+    mask = jnp.arange(BUFFER) < jnp.array([[TIME], [TIME - 2]])
+    outputs = (1, TIME - 3)
+    alone = [
+        model(
+            padded()[i : i + 1],
+            jax.tree.map(lambda x, i=i: x[i], drawn),
+            mask=mask[i : i + 1],
+            outputs=outputs,
+        )
+        for i in range(BATCH)
+    ]
+    expected = np.concatenate(alone)
+    found = model(padded(), drawn, mask=mask, outputs=outputs)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
+    traced = model.trace(padded(), drawn, mask=mask).logits[:, 1 : TIME - 2]
+    np.testing.assert_allclose(traced, expected, rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["relative", "sincos"])
+def test_pieces_of_a_batch_keep_the_positions_of_their_examples(name):
+    model, scheme = encoder(name), Randomized(LARGEST, draw="per_example")
+    drawn = scheme.sample_batch(KEY, TIME, BUFFER, layers=2, examples=BATCH)
+    whole, pieces = (model(padded(), drawn, mask=MASK, pieces=n) for n in (1, BATCH))
+    np.testing.assert_allclose(pieces, whole, rtol=0, atol=2e-6)
+
+
+def test_more_draws_of_positions_than_examples_are_refused():
+    scheme = Randomized(LARGEST, draw="per_example")
+    drawn = scheme.sample_batch(KEY, TIME, TIME, layers=2, examples=BATCH + 1)
+    with pytest.raises(UserError, match=f"{BATCH + 1} draws of positions do not fit {BATCH}"):
+        encoder("rope")(tokens(), drawn)
+
+
+def test_a_logarithmic_scale_is_refused_where_attention_has_no_logits():
+    sizes = Architecture(attention_scale="log")
+    with pytest.raises(UserError, match="attention_scale='log' does not apply to geometric"):
+        Encoder(4, 2, ENCODINGS["geometric"](sizes.shape(8), key=KEY), sizes, key=KEY)
+
+
 def test_the_first_output_may_be_traced_and_layers_may_draw_anew():
     model = encoder("relative")
-    positions = Randomized(LARGEST, per="per_layer").draws(KEY, BUFFER, BUFFER, 2)
+    positions = Randomized(LARGEST, draw="per_layer").sample_batch(
+        KEY, BUFFER, BUFFER, layers=2, examples=BATCH
+    )
     select = eqx.filter_jit(lambda start: model(tokens(BUFFER), positions, outputs=(start, 3)))
     whole = model(tokens(BUFFER), positions)
     for start in (0, 4):
@@ -123,7 +170,7 @@ def test_the_first_output_may_be_traced_and_layers_may_draw_anew():
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_trace_is_what_happens_in_the_call(name, causal):
-    model, positions = encoder(name, causal=causal), Randomized(LARGEST).draw(KEY, TIME, BUFFER)
+    model, positions = encoder(name, causal=causal), Randomized(LARGEST).sample(KEY, TIME, BUFFER)
     trace = model.trace(padded(), positions, mask=MASK)
     logits = model(padded(), positions, mask=MASK)
     np.testing.assert_allclose(trace.logits, logits, rtol=0, atol=2e-6)
@@ -134,7 +181,7 @@ def test_a_trace_is_what_happens_in_the_call(name, causal):
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_traced_attention_is_a_share_of_the_keys_that_a_query_may_see(name, causal):
-    model, positions = encoder(name, causal=causal), Randomized(LARGEST).draw(KEY, TIME, BUFFER)
+    model, positions = encoder(name, causal=causal), Randomized(LARGEST).sample(KEY, TIME, BUFFER)
     for weights in model.trace(padded(), positions, mask=MASK).attention:
         weights = np.asarray(weights)
         assert weights.shape == (BATCH, 2, BUFFER, BUFFER)
@@ -146,13 +193,13 @@ def test_traced_attention_is_a_share_of_the_keys_that_a_query_may_see(name, caus
 
 
 def test_a_compiled_call_equals_an_eager_one():
-    model, positions = encoder("none"), Ordinal().draw(KEY, BUFFER, BUFFER)
+    model, positions = encoder("none"), Ordinal().sample(KEY, BUFFER, BUFFER)
     compiled = eqx.filter_jit(model)(tokens(BUFFER), positions)
     np.testing.assert_allclose(compiled, model(tokens(BUFFER), positions), rtol=0, atol=1e-5)
 
 
 def test_examples_of_a_batch_do_not_mix():
-    model, positions = encoder("rope"), Ordinal().draw(KEY, BUFFER, BUFFER)
+    model, positions = encoder("rope"), Ordinal().sample(KEY, BUFFER, BUFFER)
     changed = tokens(BUFFER).at[1].set(0)
     np.testing.assert_array_equal(model(changed, positions)[0], model(tokens(BUFFER), positions)[0])
 
@@ -169,13 +216,13 @@ def silent(name: str) -> Encoder:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_only_encodings_that_add_to_the_embedding_drop_it(name):
-    model, positions = silent(name), Ordinal().draw(KEY, BUFFER, BUFFER)
+    model, positions = silent(name), Ordinal().sample(KEY, BUFFER, BUFFER)
     change = model(tokens(BUFFER), positions, key=KEY) - model(tokens(BUFFER), positions)
     assert bool((np.abs(change) > 1e-5).any()) == ENCODINGS[name].additive
 
 
 def test_dropout_needs_a_key_and_changes_with_it():
-    model, positions = encoder("none"), Ordinal().draw(KEY, BUFFER, BUFFER)
+    model, positions = encoder("none"), Ordinal().sample(KEY, BUFFER, BUFFER)
     keys = (None, None, jax.random.key(1), jax.random.key(2))
     same, again, left, other = (model(tokens(BUFFER), positions, key=k) for k in keys)
     np.testing.assert_array_equal(same, again)
@@ -190,20 +237,20 @@ def test_every_dropout_of_a_call_has_its_own_key(monkeypatch):
         return x
 
     monkeypatch.setattr("randpos.nn.model.dropout", spy)
-    encoder("sincos")(tokens(BUFFER), Ordinal().draw(KEY, BUFFER, BUFFER), key=KEY)
+    encoder("sincos")(tokens(BUFFER), Ordinal().sample(KEY, BUFFER, BUFFER), key=KEY)
     assert len(set(keys)) == len(keys) == 1 + 2 * 2
 
 
 def test_padding_does_not_change_dropout():
     model = encoder("sincos")
-    alone = model(tokens(), Ordinal().draw(KEY, TIME, TIME), key=KEY)
-    inside = model(padded(), Ordinal().draw(KEY, TIME, BUFFER), mask=MASK, key=KEY)
+    alone = model(tokens(), Ordinal().sample(KEY, TIME, TIME), key=KEY)
+    inside = model(padded(), Ordinal().sample(KEY, TIME, BUFFER), mask=MASK, key=KEY)
     np.testing.assert_allclose(inside[:, :TIME], alone, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["sincos", "relative", "fire"])
 def test_a_batch_in_pieces_gives_what_it_gives_whole(name):
-    model, positions = encoder(name), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    model, positions = encoder(name), Randomized(LARGEST).sample(KEY, BUFFER, BUFFER)
     whole = model(tokens(BUFFER), positions, key=KEY)
     views = model.view(positions)
     pieces = [
@@ -215,7 +262,7 @@ def test_a_batch_in_pieces_gives_what_it_gives_whole(name):
 
 @pytest.mark.parametrize("outputs", [None, (3, 2)], ids=["all", "selected"])
 def test_a_call_may_compute_its_batch_in_pieces(outputs):
-    model, positions = encoder("sincos"), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    model, positions = encoder("sincos"), Randomized(LARGEST).sample(KEY, BUFFER, BUFFER)
     whole, cut = (
         model(tokens(BUFFER), positions, mask=MASK, outputs=outputs, key=KEY, pieces=pieces)
         for pieces in (1, 2)
@@ -224,7 +271,7 @@ def test_a_call_may_compute_its_batch_in_pieces(outputs):
 
 
 def test_members_of_an_ensemble_compute_as_alone():
-    left, positions = encoder("rope"), Randomized(LARGEST).draw(KEY, BUFFER, BUFFER)
+    left, positions = encoder("rope"), Randomized(LARGEST).sample(KEY, BUFFER, BUFFER)
     other = jax.tree.map(lambda x: 0.5 * x if eqx.is_inexact_array(x) else x, left)
     both = jax.tree.map(lambda *x: jnp.stack(x) if eqx.is_array(x[0]) else x[0], left, other)
     keys = jax.random.split(KEY, 2)
@@ -239,5 +286,5 @@ def test_members_of_an_ensemble_compute_as_alone():
 
 
 def test_the_output_has_the_asked_shape():
-    model, positions = encoder("none"), Ordinal().draw(KEY, BUFFER, BUFFER)
+    model, positions = encoder("none"), Ordinal().sample(KEY, BUFFER, BUFFER)
     assert model(tokens(BUFFER), positions).shape == (BATCH, BUFFER, CLASSES)

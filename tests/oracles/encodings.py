@@ -44,8 +44,9 @@ def softplus(z: float) -> float:
 class NoPositions:
     """Plain attention; what the others change."""
 
-    def __init__(self, parameters: Any) -> None:
+    def __init__(self, parameters: Any, attention_scale: str) -> None:
         self.p = parameters
+        self.attention_scale = attention_scale
 
     def embed(self, x: np.ndarray, position: int) -> np.ndarray:
         return x
@@ -66,7 +67,8 @@ class NoPositions:
         pairs: dict[int, Pair],
     ) -> dict[int, float]:
         """The weight that the query gives to each key that it may see."""
-        logits = {j: self.logit(layer, head, q, keys[j], pairs[j]) for j in keys}
+        scale = math.log(len(keys)) if self.attention_scale == "log" else 1.0
+        logits = {j: scale * self.logit(layer, head, q, keys[j], pairs[j]) for j in keys}
         top = max(logits.values())
         weights = {j: math.exp(logits[j] - top) for j in logits}
         total = sum(weights.values())
@@ -207,7 +209,8 @@ def encode(
         positions: For every layer the positions [time] and the offsets [time, time].
         real: Which tokens are not padding.
     """
-    sizes, oracle = model.architecture, ORACLES[model.encoding.name](model.encoding)
+    sizes = model.architecture
+    oracle = ORACLES[model.encoding.name](model.encoding, sizes.attention_scale)
     time, width = len(tokens), sizes.dim // sizes.heads
     x = {
         i: oracle.embed(model.embedding[tokens[i]] * math.sqrt(sizes.dim), int(positions[0][0][i]))

@@ -14,6 +14,7 @@ import randpos
 from randpos import Positions
 from randpos.encodings import ALiBi, Geometric
 from randpos.export import export_torch
+from randpos.settings import AttentionScale
 from randpos.torch import load_encoder, offsets_from_distances, sample_positions
 from randpos.torch.loading import ENCODINGS as TWINS
 from tests.small import (
@@ -36,9 +37,9 @@ def twin(tmp_path_factory):
     """Gives the PyTorch twin of a small JAX encoder, by way of a file."""
     folder = tmp_path_factory.mktemp("exported")
 
-    def make(name: str, causal: bool = False):
-        path = folder / f"{name}-{causal}.safetensors"
-        export_torch(encoder(name, causal=causal), path)
+    def make(name: str, causal: bool = False, attention_scale: AttentionScale = "constant"):
+        path = folder / f"{name}-{causal}-{attention_scale}.safetensors"
+        export_torch(encoder(name, causal=causal, attention_scale=attention_scale), path)
         return load_encoder(path)
 
     return make
@@ -73,9 +74,20 @@ def test_logits_are_equal_for_every_combination(variant: Variant, twin):
 @pytest.mark.parametrize("name", TWINS)
 def test_logits_are_equal_with_padding_and_causally(name, causal, twin):
     mask = jnp.arange(BUFFER)[None] < TIME
-    positions = randpos.Randomized(2048).draw(KEY, TIME, BUFFER)
+    positions = randpos.Randomized(2048).sample(KEY, TIME, BUFFER)
     expected = encoder(name, causal=causal)(padded(), positions, mask=mask)[:, :TIME]
     found = run(twin(name, causal), padded(), positions, mask)[:, :TIME]
+    np.testing.assert_allclose(found, expected, atol=TOLERANCE, rtol=0)
+
+
+@pytest.mark.parametrize(("causal", "real"), [(False, BUFFER), (True, TIME)])
+@pytest.mark.parametrize("name", [name for name in TWINS if name != "geometric"])
+def test_logits_are_equal_with_a_logarithmic_scale(name, causal, real, twin):
+    mask = None if real == BUFFER else jnp.arange(BUFFER)[None] < real
+    positions = randpos.Randomized(2048).sample(KEY, real, BUFFER)
+    model = encoder(name, causal=causal, attention_scale="log")
+    expected = model(padded(), positions, mask=mask)[:, :real]
+    found = run(twin(name, causal, "log"), padded(), positions, mask)[:, :real]
     np.testing.assert_allclose(found, expected, atol=TOLERANCE, rtol=0)
 
 
@@ -125,7 +137,7 @@ def test_an_encoding_without_a_twin_is_not_exported(tmp_path):
 
 @pytest.mark.parametrize("reading", ["distances", "released"])
 def test_offsets_from_distances_are_those_of_jax(reading):
-    drawn = randpos.Randomized(50, reading=reading).draw(KEY, 6, 6)
+    drawn = randpos.Randomized(50, reading=reading).sample(KEY, 6, 6)
     distances = as_torch(drawn.query)[1:] - 1
     maximum = 50 if reading == "released" else None
     found = offsets_from_distances(distances, released_maximum=maximum)

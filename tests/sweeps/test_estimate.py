@@ -27,7 +27,7 @@ def counted(experiment: Experiment, length: int, batch: int = 8) -> float:
     sample = task.sample(jax.random.key(0), length, batch, length)
     sequences = assemble(task, sample, jnp.asarray(length))
     tokens = sequences.tokens.shape[1]
-    where = resolve(experiment).scheme.draw(jax.random.key(1), tokens, tokens)
+    where = resolve(experiment).scheme.sample(jax.random.key(1), tokens, tokens)
 
     def run(arrays, tokens, where):
         return eqx.combine(arrays, static)(tokens, where, outputs=sequences.outputs)

@@ -124,7 +124,7 @@ def batch_of(experiment: Experiment, length: int, draw: int = 0, examples: int |
     batch = task.sample(to_batch, length, examples or options.batch, length)
     sequences = assemble(task, batch, jnp.asarray(length))
     time = sequences.tokens.shape[1]
-    return batch, sequences.tokens, resolve(experiment).scheme.draw(to_positions, time, time)
+    return batch, sequences.tokens, resolve(experiment).scheme.sample(to_positions, time, time)
 
 
 def test_a_constant_answer_is_right_as_often_as_it_is_the_answer():

@@ -139,6 +139,14 @@ CASES = {
         test_length=8,
         lengths=Schedule("uniform", 8),
     ),
+    "per example": tiny(
+        task="binary_addition",
+        encoding="randomized-relative",
+        test_length=8,
+        lengths=Schedule("uniform", 8),
+        positions=PositionOptions(maximum=32, draw="per_example"),
+        model=Architecture(2, 2, 8, 8, dropout=0.3, attention_scale="log"),
+    ),
 }
 
 
@@ -158,11 +166,12 @@ def test_padding_changes_neither_loss_nor_gradient(experiment):
     assert float(padded[2]) == float(exact[2])
 
 
-def test_pieces_change_neither_loss_nor_gradient(monkeypatch):
+@pytest.mark.parametrize("name", ["relative", "per example"])
+def test_pieces_change_neither_loss_nor_gradient(name, monkeypatch):
     monkeypatch.setattr(training, "TOKENS", 10**9)
-    whole = padded_step(CASES["relative"], 5, 5)
+    whole = padded_step(CASES[name], 5, 5)
     monkeypatch.setattr(training, "TOKENS", 40)
-    pieces = padded_step(CASES["relative"], 5, 5)
+    pieces = padded_step(CASES[name], 5, 5)
     assert training.cache_pieces(8, 11) == 4
     assert float(pieces[1]) == pytest.approx(float(whole[1]), rel=1e-6)
     assert distance(pieces[0], whole[0]) < 1e-6

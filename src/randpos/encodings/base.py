@@ -28,6 +28,7 @@ Queries = Float[Array, "batch head query dim"]
 Keys = Float[Array, "batch head key dim"]
 Logits = Float[Array, "#batch #head query key"]
 Mask = Bool[Array, "#batch #head #query key"]
+Scale = Float[Array, "#batch #head #query 1"]
 
 
 class View(NamedTuple):
@@ -39,6 +40,13 @@ class View(NamedTuple):
     """The result of `Encoding.precompute_layer`."""
     mask: Mask
     """Which keys each query may attend to."""
+    scale: Scale | None = None
+    """What the logits of each query are multiplied by; None is 1."""
+
+    @property
+    def per_example(self) -> bool:
+        """Whether every example has a view of its own, along a leading axis."""
+        return self.mask.ndim > 4
 
 
 class Encoding(eqx.Module):
@@ -65,6 +73,8 @@ class Encoding(eqx.Module):
     """The readings of randomized offsets that this encoding supports; the first is the default."""
     layerwise: ClassVar[bool] = True
     """Whether positions enter in every layer, so that they can be drawn anew in each."""
+    scales: ClassVar[bool] = False
+    """Whether an `attend` and `weights` of its own multiply the logits by `view.scale`."""
 
     shape: Shape = eqx.field(static=True)
 
@@ -112,7 +122,7 @@ class Encoding(eqx.Module):
         """
         bias = self.bias(q, view, layer)
         q, k = self.transform(q, k, view, layer)
-        return softmax_attention(q, k, v, bias, view.mask)
+        return softmax_attention(q, k, v, bias, view.mask, view.scale)
 
     def weights(
         self,
@@ -125,7 +135,7 @@ class Encoding(eqx.Module):
         """Returns the weights with which `attend` averages the values."""
         bias = self.bias(q, view, layer)
         q, k = self.transform(q, k, view, layer)
-        return softmax_weights(q, k, bias, view.mask)
+        return softmax_weights(q, k, bias, view.mask, view.scale)
 
     @classmethod
     def operations(cls, shape: Shape, tokens: int) -> float:

@@ -43,6 +43,7 @@ class Relative(Encoding):
     marker = "s"
     pytorch = True
     readings = ("positions", "distances", "released")
+    scales = True
 
     projection: Float[Array, "layer dim dim"]
     content_bias: Float[Array, "layer head head_dim"]
@@ -110,7 +111,9 @@ class Relative(Encoding):
         """Attends with heads as the first axis, in which order the bias is formed."""
         bias = _swap(self.bias(q, view, layer))
         q, k = self.transform(q, k, view, layer)
-        return _swap(softmax_attention(_swap(q), _swap(k), _swap(v), bias, _swap(view.mask)))
+        scale = None if view.scale is None else _swap(view.scale)
+        mask = _swap(view.mask)
+        return _swap(softmax_attention(_swap(q), _swap(k), _swap(v), bias, mask, scale))
 
     @classmethod
     def operations(cls, shape: Shape, tokens: int) -> float:

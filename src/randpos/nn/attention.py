@@ -28,13 +28,33 @@ def _extra(
     return jnp.where(mask, 0.0 if bias is None else bias, NEVER)
 
 
+def log_visible(
+    mask: Bool[Array, "#batch #head #query key"],
+) -> Float[Array, "#batch #head #query 1"]:
+    """Returns the logarithm of the number of keys that each query may attend to, 0 if it is 0."""
+    return jnp.log(jnp.maximum(jnp.sum(mask, axis=-1, keepdims=True), 1).astype(jnp.float32))
+
+
+def _scaled(
+    q: Float[Array, "batch head query dim"],
+    bias: Float[Array, "#batch #head query key"] | None,
+    scale: Float[Array, "#batch #head #query 1"] | None,
+) -> tuple[Float[Array, "batch head query dim"], Float[Array, "#batch #head query key"] | None]:
+    """Multiplies queries and bias, and with them the logits."""
+    if scale is None:
+        return q, bias
+    return q * scale, None if bias is None else bias * scale
+
+
 def softmax_weights(
     q: Float[Array, "batch head query dim"],
     k: Float[Array, "batch head key dim"],
     bias: Float[Array, "#batch #head query key"] | None,
     mask: Bool[Array, "#batch #head #query key"],
+    scale: Float[Array, "#batch #head #query 1"] | None = None,
 ) -> Float[Array, "batch head query key"]:
-    """Returns softmax(q·k / √d + bias) over the keys that `mask` allows."""
+    """Returns softmax(scale · (q·k / √d + bias)) over the keys that `mask` allows."""
+    q, bias = _scaled(q, bias, scale)
     return jax.nn.softmax(_logits(q, k, _extra(bias, mask)), axis=-1)
 
 
@@ -44,8 +64,10 @@ def softmax_attention(
     v: Float[Array, "batch head key dim"],
     bias: Float[Array, "#batch #head query key"] | None,
     mask: Bool[Array, "#batch #head #query key"],
+    scale: Float[Array, "#batch #head #query 1"] | None = None,
 ) -> Float[Array, "batch head query dim"]:
-    """Returns `softmax_weights(q, k, bias, mask) @ v`, faster in both directions."""
+    """Returns `softmax_weights(q, k, bias, mask, scale) @ v`, faster in both directions."""
+    q, bias = _scaled(q, bias, scale)
     return _attention(q, k, v, _extra(bias, mask))
 
 

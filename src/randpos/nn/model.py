@@ -3,7 +3,7 @@
 It calls the interface of an encoding and never asks which encoding it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,9 +15,10 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from randpos.encodings import Encoding
 from randpos.encodings.base import Mask, View
 from randpos.errors import UserError
+from randpos.nn.attention import log_visible
 from randpos.nn.dropout import dropout
 from randpos.nn.layers import LayerNorm, Linear, truncated_normal
-from randpos.positions import Length, Positions
+from randpos.positions import Length, Positions, per_example
 from randpos.settings import Architecture
 
 
@@ -90,6 +91,16 @@ def _inside(outputs: tuple[Length, int] | None, time: int) -> tuple[Length, int]
     return jnp.clip(start, 0, time - size), size
 
 
+def _example_by_example(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Maps a function of batches and of a view or positions over examples that each have theirs."""
+
+    def one(*arguments):
+        *arrays, where = arguments
+        return function(*(x[None] for x in arrays), where)[0]
+
+    return jax.vmap(one)
+
+
 class Encoder(eqx.Module):
     """Token embedding, an encoding, blocks and an output head.
 
@@ -106,7 +117,7 @@ class Encoder(eqx.Module):
         >>> key, sizes = jax.random.key(0), Architecture()
         >>> rope = get_encoding("rope")(sizes.shape(2048), key=key)
         >>> model = Encoder(vocabulary=4, classes=2, encoding=rope, architecture=sizes, key=key)
-        >>> positions = Randomized(maximum=2048).draw(key, 10, 10)
+        >>> positions = Randomized(maximum=2048).sample(key, 10, 10)
         >>> model(jnp.zeros((3, 10), int), positions).shape
         (3, 10, 2)
     """
@@ -132,6 +143,12 @@ class Encoder(eqx.Module):
                 f"the encoding was built for {encoding.shape}, which does not fit {architecture}; "
                 "build it for architecture.shape(positions)."
             )
+        unscaled = type(encoding).attend is not Encoding.attend and not encoding.scales
+        if architecture.attention_scale != "constant" and unscaled:
+            raise UserError(
+                f"attention_scale={architecture.attention_scale!r} does not apply to "
+                f"{encoding.name}, which does not attend by a softmax of logits; pass constant."
+            )
         to_embedding, to_head, *to_blocks = jax.random.split(key, 2 + architecture.layers)
         self.embedding = truncated_normal(to_embedding, (vocabulary, architecture.dim), 0.02)
         self.encoding = encoding
@@ -156,7 +173,8 @@ class Encoder(eqx.Module):
 
         Args:
             tokens: Token numbers.
-            positions: Where they stand; a sequence gives every layer its own.
+            positions: Where they stand; a sequence gives every layer its own, and a leading axis
+                every example.
             mask: Which tokens are real; by default all. The others are never attended to.
             outputs: The first token (it may be traced) and the number of tokens whose logits are
                 wanted. The last block then works on those tokens only.
@@ -175,17 +193,24 @@ class Encoder(eqx.Module):
             return self.logits(tokens, positions, views, outputs=outputs, key=key)
         keys = self._dropout_keys(key)
         x = self._embed(tokens, positions, keys[-1])
+        own = per_example(positions)
+        split = lambda y: y.reshape(pieces, -1, *y.shape[1:])  # noqa: E731
         for layer in range(self.architecture.layers):
             # Adding a zero that XLA cannot foresee makes positions depend on the layer before.
             # Otherwise XLA prepares the views of all layers before the first one, and for
             # relative at T = 1500 each takes 0.5 GiB.
             zero = jnp.nan_to_num(jnp.minimum(jnp.abs(x[0, 0, 0]), 0.0)).astype(jnp.int32)
             tied = jax.tree.map(lambda index, zero=zero: index + zero, positions)
-            view = self.view(tied, mask=mask, outputs=outputs)[layer]
-            size = len(x) // pieces
-            cut = x.reshape(pieces, size, *x.shape[1:]), size * jnp.arange(pieces)
-            apply = partial(self._apply, layer, view, outputs, keys[layer])
-            x = jax.lax.map(lambda piece, apply=apply: apply(*piece), cut)
+            see = partial(self.view, mask=mask, outputs=outputs)
+            shared = None if own else see(tied)[layer]
+
+            def apply(piece, layer=layer, see=see, shared=shared):
+                x, first, where = piece
+                view = see(where)[layer] if shared is None else shared
+                return self._apply(layer, view, outputs, keys[layer], x, first)
+
+            firsts = len(x) // pieces * jnp.arange(pieces)
+            x = jax.lax.map(apply, (split(x), firsts, jax.tree.map(split, tied) if own else None))
             x = x.reshape(-1, *x.shape[2:])
         return self.head(x)
 
@@ -198,8 +223,16 @@ class Encoder(eqx.Module):
     ) -> tuple[View, ...]:
         """Computes what each layer sees of the positions; it does not depend on the tokens.
 
-        A batch that is computed in pieces needs it only once.
+        A batch that is computed in pieces needs it only once, unless examples have positions of
+        their own.
         """
+        if per_example(positions):
+            examples = len(jax.tree.leaves(positions)[0])
+            rows = None if mask is None else jnp.broadcast_to(mask, (examples, mask.shape[1]))
+            see = lambda where, row: self.view(  # noqa: E731
+                where, mask=None if row is None else row[None], outputs=outputs
+            )
+            return jax.vmap(see)(positions, rows)
         layers = self.architecture.layers
         per_layer = [positions] * layers if isinstance(positions, Positions) else list(positions)
         if len(per_layer) != layers:
@@ -211,12 +244,13 @@ class Encoder(eqx.Module):
         views: list[View] = []
         for layer, where in enumerate(per_layer):
             if layer and where is per_layer[layer - 1]:
-                precomputed, allowed = views[-1].precomputed, views[-1].mask
+                precomputed, _, allowed, scale = views[-1]
             else:
                 allowed = self._allowed(where, mask, first[layer])
                 precomputed = self.encoding.precompute(where, allowed)
+                scale = log_visible(allowed) if self.architecture.attention_scale == "log" else None
             per_layer_values = self.encoding.precompute_layer(precomputed, layer)
-            views.append(View(precomputed, per_layer_values, allowed))
+            views.append(View(precomputed, per_layer_values, allowed, scale))
         return tuple(views)
 
     def logits(
@@ -249,7 +283,9 @@ class Encoder(eqx.Module):
         activations, attention = [], []
         for layer, view in enumerate(self.view(positions, mask=mask)):
             q, k, v = self.blocks[layer].heads(x, x)
-            attention.append(self.encoding.weights(x, q, k, view, layer))
+            weights = partial(self.encoding.weights, layer=layer)
+            weights = _example_by_example(weights) if view.per_example else weights
+            attention.append(weights(x, q, k, view))
             x = self.blocks[layer].finish(x, attention[-1] @ v)
             activations.append(x)
         return Trace(embeddings, tuple(activations), tuple(attention), self.head(x))
@@ -268,7 +304,9 @@ class Encoder(eqx.Module):
         if outputs is not None and layer == self.architecture.layers - 1:
             x = jax.lax.dynamic_slice_in_dim(x, *outputs, axis=1)
         q, k, v = self.blocks[layer].heads(x, context)
-        attended = self.encoding.attend(x, q, k, v, view, layer)
+        attend = partial(self.encoding.attend, layer=layer)
+        attend = _example_by_example(attend) if view.per_example else attend
+        attended = attend(x, q, k, v, view)
         return self.blocks[layer].finish(x, attended, keys, first)
 
     def _dropout_keys(self, key: Key[Array, ""] | None) -> list[Any]:
@@ -288,7 +326,12 @@ class Encoder(eqx.Module):
     ) -> Float[Array, "batch time dim"]:
         where = positions if isinstance(positions, Positions) else positions[0]
         x = self.embedding[tokens] * self.architecture.dim**0.5
-        x = self.encoding.embed(x, where)
+        if per_example(where) and len(where.query) != len(tokens):
+            raise UserError(
+                f"{len(where.query)} draws of positions do not fit {len(tokens)} examples."
+            )
+        embed = self.encoding.embed
+        x = (_example_by_example(embed) if per_example(where) else embed)(x, where)
         rate = self.architecture.dropout if self.encoding.additive else 0.0
         return dropout(x, rate, key, first)
 

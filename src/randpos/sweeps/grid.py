@@ -11,7 +11,7 @@ from typing import Any
 
 from randpos.errors import StorageError, UserError, quoted
 from randpos.experiment import Experiment, flat
-from randpos.setup import choose_maximum
+from randpos.setup import AUTO, choose_maximum
 from randpos.store.files import read_file
 
 MAX_RUNS = 100_000
@@ -29,7 +29,8 @@ class Grid:
 
     name: str
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    """Settings that all runs share."""
+    """Settings that all runs share. An L of `4x` is four times the tokens of the longest sequence
+    that is tested."""
     axes: Mapping[str, Any] = field(default_factory=dict)
     """Settings that vary, each with a list of values; the last one varies fastest."""
 
@@ -59,8 +60,29 @@ def _build(settings: Mapping[str, Any]) -> Experiment:
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
                 raise UserError(f"{name} cannot be set: {part} is a value, not a table of fields.")
-        inner[last] = 0 if (name, value) == ("positions.maximum", "auto") else value
-    return choose_maximum(Experiment.from_dict(tree))
+        inner[last] = value
+    ratio = _ratio(settings.get("positions.maximum"))
+    if ratio is not None:
+        tree["positions"]["maximum"] = 0
+    return choose_maximum(Experiment.from_dict(tree), ratio or AUTO)
+
+
+def _ratio(maximum: Any) -> float | None:
+    """Returns 1.25 for an L of `1.25x`, 1.25 times the tokens of the longest tested sequence."""
+    if maximum == "auto":
+        return AUTO
+    if not isinstance(maximum, str):
+        return None
+    try:
+        ratio = float(maximum.removesuffix("x"))
+    except ValueError:
+        ratio = math.nan
+    if not (maximum.endswith("x") and 1 <= ratio < math.inf):
+        raise UserError(
+            f"positions.maximum={quoted(maximum)} must be a number, auto, or a multiple of the "
+            "longest tested sequence such as 1.25x."
+        )
+    return ratio
 
 
 def distinct(experiments: Iterable[Experiment]) -> list[Experiment]:

@@ -1,12 +1,15 @@
 """The paper's encoder in PyTorch, for weights that were trained with randpos (section A)."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from randpos.torch.encodings.base import Encoding, Mask
+from randpos.errors import unknown
+from randpos.settings import AttentionScale
+from randpos.torch.encodings.base import Encoding, Mask, Scale
 
 Layers = Tensor | Sequence[Tensor]
 
@@ -33,13 +36,14 @@ class Block(nn.Module):
         positions: Tensor,
         offsets: Tensor | None,
         mask: Mask | None,
+        scale: Scale | None = None,
     ) -> Float[Tensor, "batch time dim"]:
         """Applies the block with one layer's encoding."""
         q, k, v = (
             y.unflatten(-1, (self.heads, -1)).transpose(1, 2)
             for y in (self.query(x), self.key(x), self.value(x))
         )
-        attended = encoding(q, k, v, positions, mask=mask, offsets=offsets, x=x)
+        attended = encoding(q, k, v, positions, mask=mask, offsets=offsets, x=x, scale=scale)
         joined = self.output(attended.transpose(1, 2).flatten(-2))
         x = self.attention_norm(x + self.dropout(joined))
         fed = self.contract(torch.relu(self.expand(x)))
@@ -59,6 +63,8 @@ class Encoder(nn.Module):
         hidden: Width of the feed-forward layers.
         dropout: Probability of dropping an activation in training.
         causal: Attend only to tokens at or before the query.
+        attention_scale: `log` multiplies the logits of attention by the logarithm of the number of
+            keys that the query may attend to; `constant` does not.
 
     Example:
         >>> from randpos.torch import RoPE, sample_positions
@@ -79,15 +85,18 @@ class Encoder(nn.Module):
         hidden: int = 256,
         dropout: float = 0.1,
         causal: bool = False,
+        attention_scale: AttentionScale = "constant",
     ) -> None:
         super().__init__()
+        if attention_scale not in get_args(AttentionScale):
+            raise unknown("attention_scale", attention_scale, get_args(AttentionScale))
         start = nn.init.trunc_normal_(torch.empty(vocabulary, dim), std=0.02, a=-0.04, b=0.04)
         self.embedding = nn.Parameter(start)
         self.encodings = nn.ModuleList(encodings)
         self.blocks = nn.ModuleList(Block(dim, heads, hidden, dropout) for _ in range(layers))
         self.head = nn.Linear(dim, classes)
         self.dropout = nn.Dropout(dropout if encodings[0].additive else 0.0)
-        self.causal = causal
+        self.causal, self.attention_scale = causal, attention_scale
 
     def forward(
         self,
@@ -113,8 +122,9 @@ class Encoder(nn.Module):
         x = self.embedding[tokens] * self.embedding.shape[1] ** 0.5
         x = self.dropout(encodings[0].embed(x, places[0]))  # type: ignore[operator]
         allowed = self._allowed(tokens, mask)
+        scale = self._scale(tokens, allowed)
         for layer, block in enumerate(self.blocks):
-            x = block(x, encodings[layer], places[layer], apart[layer], allowed)
+            x = block(x, encodings[layer], places[layer], apart[layer], allowed, scale)
         return self.head(x)
 
     def _allowed(self, tokens: Tensor, mask: Tensor | None) -> Mask | None:
@@ -125,3 +135,11 @@ class Encoder(nn.Module):
             earlier = torch.ones(time, time, dtype=torch.bool, device=tokens.device).tril()
             allowed = earlier[None, None] if allowed is None else allowed & earlier
         return allowed
+
+    def _scale(self, tokens: Tensor, allowed: Mask | None) -> Scale | None:
+        """Returns the logarithm of the number of keys that each query may attend to."""
+        if self.attention_scale == "constant":
+            return None
+        if allowed is None:
+            allowed = torch.ones(1, 1, 1, tokens.shape[1], dtype=torch.bool, device=tokens.device)
+        return allowed.sum(dim=-1, keepdim=True).clamp(min=1).to(self.embedding.dtype).log()

@@ -16,7 +16,7 @@ from randpos.tasks.base import Batch, Task, total_length
 
 
 class DrawnBatch(NamedTuple):
-    """Examples of one length and the positions that they share, in static buffers."""
+    """Examples of one length and their positions, in static buffers."""
 
     batch: Batch
     positions: Positions | tuple[Positions, ...]
@@ -50,7 +50,10 @@ def draw_batch(
     task, layers = setup.task, setup.experiment.model.layers
     batch = task.sample(to_batch, length, examples, size, first)
     tokens = total_length(task, length), int(total_length(task, size))
-    return DrawnBatch(batch, setup.scheme.draws(to_positions, *tokens, layers))
+    positions = setup.scheme.sample_batch(
+        to_positions, *tokens, layers=layers, examples=examples, first=first
+    )
+    return DrawnBatch(batch, positions)
 
 
 class Sequences(NamedTuple):

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from randpos.experiment import Experiment
 from randpos.nn.model import Encoder
 from randpos.numerics import compiler_options, random_stream
+from randpos.positions import per_example
 from randpos.setup import Setup, resolve
 from randpos.training.batch import DrawnBatch, assemble, draw_batch, right_answers
 from randpos.training.lengths import buckets, step_length
@@ -148,7 +149,8 @@ def gradients(
     """Returns the gradient, loss and accuracy of one batch of the given length.
 
     The batch is computed in pieces whose activations fit into the processor's cache. What does not
-    depend on the tokens is computed once, and its gradient pulled back once.
+    depend on the tokens is computed once, and its gradient pulled back once; where examples have
+    positions of their own, it is computed in each piece.
 
     Args:
         setup: What is trained.
@@ -163,21 +165,27 @@ def gradients(
     sequences = assemble(task, batch, length)
     answers = task.output_length(length)
 
+    own = per_example(positions)
+
+    def see(parameters, where):
+        model: Encoder = eqx.combine(parameters, static)
+        return model.view(where, mask=sequences.mask, outputs=sequences.outputs)
+
     def view(parameters):
-        model = eqx.combine(parameters, static)
-        views = model.view(positions, mask=sequences.mask, outputs=sequences.outputs)
+        views = () if own else see(parameters, positions)
         tables = tuple(v.per_layer for v in views)
         return tables, tuple(v._replace(per_layer=None) for v in views)
 
     tables, pull_back, views = jax.vjp(view, parameters, has_aux=True)
 
-    def loss_of(learned, tokens, part, first):
+    def loss_of(learned, tokens, part, first, where):
         parameters, tables = learned
         model: Encoder = eqx.combine(parameters, static)
+        seen = tuple(v._replace(per_layer=t) for v, t in zip(views, tables, strict=True))
         logits = model.logits(
             tokens,
-            positions,
-            tuple(v._replace(per_layer=t) for v, t in zip(views, tables, strict=True)),
+            where if own else positions,
+            see(parameters, where) if own else seen,
             outputs=sequences.outputs,
             key=dropout,
             first=first,
@@ -195,10 +203,11 @@ def gradients(
     cut = lambda x: x.reshape(pieces, -1, *x.shape[1:])  # noqa: E731
     data = cut(sequences.tokens), jax.tree.map(cut, batch)
     first = jnp.arange(pieces) * (len(batch.outputs) // pieces)
+    parts = jax.tree.map(cut, positions) if own else None
     zero = jax.tree.map(
         jnp.zeros_like, ((jnp.zeros(()), jnp.zeros((), jnp.int32)), (parameters, tables))
     )
-    ((loss, right), (grads, d_tables)), _ = jax.lax.scan(piece, zero, (*data, first))
+    ((loss, right), (grads, d_tables)), _ = jax.lax.scan(piece, zero, (*data, first, parts))
     grads = jax.tree.map(jnp.add, grads, pull_back(d_tables)[0])
     return grads, loss, right / jnp.sum(batch.counted)
 

@@ -75,7 +75,7 @@ def test_logits_and_attention_are_those_of_jax(page: Page, variant: Variant) -> 
             inputs = rng.integers(0, known.tokens, int(known.input_length(length)))
             tokens = np.concatenate([inputs, np.full(answers, known.tokens)])
             time = len(tokens)
-            where = scheme.draw(jax.random.key(time), jnp.asarray(time), BUFFER)
+            where = scheme.sample(jax.random.key(time), jnp.asarray(time), BUFFER)
             padded = jnp.asarray(np.pad(tokens, (0, BUFFER - time)))[None]
             mask = (jnp.arange(BUFFER) < time)[None]
             logits, attention = trace(variant.whole, padded, where, mask)

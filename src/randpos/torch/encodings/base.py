@@ -21,6 +21,7 @@ Queries = Float[Tensor, "batch head query dim"]
 Keys = Float[Tensor, "batch head key dim"]
 Bias = Float[Tensor, "... head query key"]
 Mask = Bool[Tensor, "#batch #head #query key"]
+Scale = Float[Tensor, "#batch #head #query 1"]
 
 NEVER = -1e30
 """The logit of a forbidden key; finite, so that a row of forbidden keys is not NaN."""
@@ -94,6 +95,7 @@ class Encoding(nn.Module):
         mask: Mask | None = None,
         offsets: Offsets | None = None,
         x: Float[Tensor, "batch query model"] | None = None,
+        scale: Scale | None = None,
     ) -> Queries:
         """Attends by `scaled_dot_product_attention`, with positions where this encoding has them.
 
@@ -106,6 +108,7 @@ class Encoding(nn.Module):
             mask: Which keys each query may attend to; by default all.
             offsets: Distances between tokens, where they are not differences of the positions.
             x: What queries and keys were made of; only geometric attention asks for it.
+            scale: What the logits of each query are multiplied by, beside 1/√d.
 
         Returns:
             The attended values.
@@ -115,6 +118,8 @@ class Encoding(nn.Module):
             offsets = offsets_of(positions, query_positions)
         bias = self.bias(q, offsets, mask)
         q, k = self.rotate(q, k, positions, query_positions)
+        if scale is not None:
+            q, bias = q * scale, None if bias is None else bias * scale
         if bias is None:
             return scaled_dot_product_attention(q, k, v, attn_mask=mask)
         if mask is not None:

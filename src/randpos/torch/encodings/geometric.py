@@ -15,6 +15,7 @@ from randpos.torch.encodings.base import (
     Positions,
     Queries,
     QueryPositions,
+    Scale,
     check_pairs,
     offsets_of,
 )
@@ -55,8 +56,11 @@ class Geometric(Encoding):
         mask: Mask | None = None,
         offsets: Offsets | None = None,
         x: Float[Tensor, "batch query model"] | None = None,
+        scale: Scale | None = None,
     ) -> Queries:
         """Averages the values by the probability that each key is the first to match."""
+        if scale is not None:
+            raise UserError("Geometric attention has no logits of a softmax: pass no scale.")
         if x is None:
             raise UserError("Geometric attention reads directions from its input: pass x.")
         check_pairs(q, k, positions, query_positions)
