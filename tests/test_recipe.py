@@ -16,10 +16,9 @@ AUTO = PositionOptions(maximum=0)
 
 
 @pytest.mark.parametrize("budget", PRESETS)
-@pytest.mark.parametrize("task", TASKS)
-def test_every_budget_fits_every_task(budget, task):
-    experiment = dataclasses.replace(preset(budget), task=task, encoding="randomized-relative")
-    resolve(experiment)
+def test_every_budget_fits_every_task(budget):
+    for task in TASKS:
+        resolve(dataclasses.replace(preset(budget), task=task, encoding="randomized-relative"))
 
 
 @pytest.mark.parametrize("budget", ["laptop", "overnight"])

