@@ -37,12 +37,15 @@ def encoder(
     layers: int = 2,
     largest: int = LARGEST,
     attention_scale: AttentionScale = "constant",
+    one_sided: bool = False,
+    window: int = 0,
 ) -> Encoder:
     """An encoder all of whose parameters are random: matrices around 0, vectors around 1."""
-    sizes = Architecture(layers, 2, 8, 12, 0.1, causal, attention_scale)
+    sizes = Architecture(layers, 2, 8, 12, 0.1, causal, attention_scale, window)
 
     def build() -> Encoder:
-        encoding = ENCODINGS[name](sizes.shape(largest), key=KEY)
+        shape = sizes.shape(largest)._replace(one_sided=one_sided)
+        encoding = ENCODINGS[name](shape, key=KEY)
         return Encoder(VOCABULARY, CLASSES, encoding, sizes, key=KEY)
 
     rng = np.random.default_rng(sum(map(ord, name)))

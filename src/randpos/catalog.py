@@ -76,6 +76,7 @@ class Combination:
         maximum: int = 2048,
         reading: Reading | None = None,
         draw: Draw = "per_batch",
+        both_sides: bool = False,
     ) -> Scheme:
         """Returns the scheme that draws this combination's positions.
 
@@ -83,17 +84,18 @@ class Combination:
             maximum: L.
             reading: What a randomized offset is; see `Randomized`. By default the encoding's.
             draw: How often positions are drawn.
+            both_sides: Draw distances to the left and to the right separately.
         """
         reading = reading or self.default_reading
         if not self.prefix:
-            if (reading, draw) != ("positions", "per_batch"):
+            if (reading, draw, both_sides) != ("positions", "per_batch", False):
                 raise UserError(
-                    f"reading={reading!r} and draw={draw!r} apply to randomized positions, but "
-                    f"those of {self.name} are ordinal; leave them out, or pass "
-                    f"randomized-{self.name}."
+                    f"reading={reading!r}, draw={draw!r} and both_sides={both_sides} apply to "
+                    f"randomized positions, but those of {self.name} are ordinal; leave them out, "
+                    f"or pass randomized-{self.name}."
                 )
             return Ordinal()
-        scheme = Randomized(maximum, self.prefix == "randomized", reading, draw)
+        scheme = Randomized(maximum, self.prefix == "randomized", reading, draw, both_sides)
         if reading not in self.encoding.readings:
             raise UserError(
                 f"reading={reading!r} does not apply to {self.name}; "

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 from randpos.errors import UserError, check_count, check_seed, quoted, unknown
 from randpos.settings import (
+    Answers,
     Architecture,
     Evaluation,
     Optimizer,
@@ -23,6 +24,8 @@ from randpos.settings import (
 
 MAX_TEST_LENGTH = 10**6
 """The longest length that a model may be tested at: far beyond what attention can do."""
+MAX_THINKING = 100
+"""Most blank tokens per token of input."""
 
 Prefix = Literal["", "randomized", "unsorted"]
 ALIASES = {"label": "randomized-learned"}
@@ -64,6 +67,11 @@ class Experiment:
     """Seed of the parameters, batches, positions and dropout."""
     test_length: int = 500
     """M, the longest length that the model is tested at."""
+    answers: Answers = "parallel"
+    """`parallel`: an encoder answers at placeholders, all at once, as in the paper.
+    `autoregressive`: a causal decoder writes the answer token by token."""
+    thinking: int = 0
+    """Blank tokens between input and answer, per token of input."""
     positions: PositionOptions = field(default_factory=PositionOptions)
     model: Architecture = field(default_factory=Architecture)
     lengths: Schedule = field(default_factory=Schedule)
@@ -82,6 +90,16 @@ class Experiment:
             if not (math.isfinite(value) and value > 0):
                 raise UserError(f"{name}={value} must be a positive number.")
         check_seed("seed", self.seed)
+        if self.answers not in get_args(Answers):
+            raise unknown("way of answering", self.answers, get_args(Answers))
+        if not (type(self.thinking) is int and 0 <= self.thinking <= MAX_THINKING):
+            raise UserError(
+                f"thinking={quoted(self.thinking)} must lie between 0 and {MAX_THINKING}."
+            )
+        if self.answers == "autoregressive" and not self.model.causal:
+            # Implied, and so stored: both ways to write it are the same run.
+            model = dataclasses.replace(self.model, causal=True)
+            object.__setattr__(self, "model", model)
         if self.test_length < self.lengths.maximum:
             raise UserError(
                 f"test_length={self.test_length} is shorter than the training length "
@@ -148,6 +166,10 @@ LATER: dict[str, Any] = {
     "optimizer.weight_decay": 0.0,
     "optimizer.average": 0.0,
     "model.attention_scale": "constant",
+    "answers": "parallel",
+    "thinking": 0,
+    "model.window": 0,
+    "positions.both_sides": False,
 }
 """Settings added after version 0.1, by dotted name, with the default that they had then.
 

@@ -193,15 +193,23 @@ class Randomized(Scheme):
             all tokens t apart. `released`: as `distances`, but as the released code gathers them
             (see docs/fidelity.md).
         draw: A new draw `per_batch`, or of every batch one `per_layer` or `per_example`.
+        both_sides: Draw the distances to the left and to the right separately; only for the
+            reading `distances`.
     """
 
     maximum: int = eqx.field(static=True, default=2048)
     sort: bool = eqx.field(static=True, default=True)
     reading: Reading = eqx.field(static=True, default="positions")
     draw: Draw = eqx.field(static=True, default="per_batch")
+    both_sides: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
         check_positions(self.maximum, self.reading, self.draw)
+        if self.both_sides and self.reading != "distances":
+            raise UserError(
+                f"both_sides draws distances, but reading={self.reading!r}; pass "
+                "reading='distances'."
+            )
 
     def sample(self, key: Key[Array, ""], length: Length, size: int) -> Positions:
         """Draws a subset of {1..L}, and the offsets according to the reading."""
@@ -209,17 +217,24 @@ class Randomized(Scheme):
         if self.reading == "positions":
             drawn = _subset(key, length, size, self.maximum, self.sort)
             return Positions.at(drawn, self.maximum)
-        distances = _subset(key, length - 1, size - 1, self.maximum - 1, self.sort)
-        distances = jnp.concatenate([jnp.zeros(1, distances.dtype), distances])
+        distances = self._distances(key, length, size)
         place = jnp.arange(size)
         steps = place[:, None] - place[None, :]
         apart = distances[jnp.abs(steps)]
-        if self.reading == "distances":
+        if self.both_sides:
+            right = self._distances(jax.random.fold_in(key, 1), length, size)
+            offsets = jnp.where(steps > 0, apart, -right[jnp.abs(steps)])
+        elif self.reading == "distances":
             offsets = jnp.sign(steps) * apart
         else:
             # A table of L rows read at indices up to 2L - 1 clamps: only keys to the left differ.
             offsets = jnp.where(steps > 0, self.maximum - apart, self.maximum - 1)
         return Positions(1 + distances, 1 + distances, offsets, largest=self.maximum)
+
+    def _distances(self, key: Key[Array, ""], length: Length, size: int) -> Int[Array, " {size}"]:
+        """Draws the distance of tokens t apart, for t from 0 on."""
+        drawn = _subset(key, length - 1, size - 1, self.maximum - 1, self.sort)
+        return jnp.concatenate([jnp.zeros(1, drawn.dtype), drawn])
 
     def sample_batch(
         self,

@@ -14,6 +14,7 @@ Draw = Literal["per_batch", "per_layer", "per_example"]
 ScheduleName = Literal["uniform", "fixed", "regular_increase", "reverse_exponential"]
 OptimizerName = Literal["adam", "muon"]
 AttentionScale = Literal["constant", "log"]
+Answers = Literal["parallel", "autoregressive"]
 
 MAX_POSITION = 2**31 - 1
 """Positions are int32."""
@@ -43,11 +44,18 @@ class PositionOptions:
     draw: Draw = "per_batch"
     """Draw positions once `per_batch`, anew `per_layer` as the released code does, or anew
     `per_example`."""
+    both_sides: bool = False
+    """Reading `distances` only: draw the distances to the left and to the right separately."""
 
     def __post_init__(self) -> None:
         reading = "positions" if self.reading == "default" else self.reading
         # 0 stands for a number that depends on the task: `setup.choose_maximum` fills it in.
         check_positions(self.maximum or MAX_POSITION, reading, self.draw)
+        if self.both_sides and self.reading not in ("default", "distances"):
+            raise UserError(
+                f"positions.both_sides draws distances, but positions.reading={self.reading!r}; "
+                "pass --positions.reading distances."
+            )
 
 
 class Shape(NamedTuple):
@@ -58,6 +66,9 @@ class Shape(NamedTuple):
     dim: int = 64
     positions: int = 2048
     """The largest position that will be met: L, or the longest sequence."""
+    one_sided: bool = False
+    """Whether the model is a decoder, in which no key stands to the right of its query. Encodings
+    then take the causal form of their authors."""
 
     @property
     def head_dim(self) -> int:
@@ -84,6 +95,9 @@ class Architecture:
     attention_scale: AttentionScale = "constant"
     """Multiply the logits of attention by 1/√d only (`constant`), or also by the logarithm of the
     number of keys that the query may attend to (`log`; Chiang and Cholak, 2022)."""
+    window: int = 0
+    """Attend only to the nearest W tokens: W // 2 on either side of the query, or under a causal
+    mask the last W, the query included. 0: to all."""
 
     def __post_init__(self) -> None:
         check_count("layers", self.layers, 1000)
@@ -98,6 +112,8 @@ class Architecture:
             raise UserError(f"dropout={self.dropout} must lie in [0, 1).")
         if self.attention_scale not in get_args(AttentionScale):
             raise unknown("attention_scale", self.attention_scale, get_args(AttentionScale))
+        if not (type(self.window) is int and 0 <= self.window < 2**31):
+            raise UserError(f"window={quoted(self.window)} must be 0 or more tokens.")
 
     def shape(self, positions: int) -> Shape:
         """Returns the sizes that an encoding of up to `positions` positions is built for."""

@@ -17,7 +17,8 @@ from randpos.nn.model import Encoder
 from randpos.positions import Randomized, Scheme, check_maximum
 from randpos.settings import Shape
 from randpos.tasks import get_task
-from randpos.tasks.base import Task, total_length, vocabulary
+from randpos.tasks.base import Task
+from randpos.tasks.layout import Layout
 
 MAX_NUMBERS = 10**10
 """Parameters of a model, numbers of a training batch and tokens of a test batch. No
@@ -36,22 +37,24 @@ class Setup:
     task: Task
     combination: Combination
     scheme: Scheme
+    layout: Layout
 
     @property
     def longest_sequence(self) -> int:
         """The number of tokens of the longest sequence that is ever evaluated."""
-        return int(total_length(self.task, self.experiment.test_length))
+        return int(self.layout.total_length(self.experiment.test_length))
 
     @property
     def shape(self) -> Shape:
         """The sizes that the encoding is built for."""
-        return self.experiment.model.shape(self.scheme.largest or self.longest_sequence)
+        shape = self.experiment.model.shape(self.scheme.largest or self.longest_sequence)
+        return shape._replace(one_sided=self.layout.autoregressive)
 
     def build(self, key: Key[Array, ""]) -> Encoder:
         """Builds the untrained model."""
         to_encoding, to_model = jax.random.split(key)
         encoding = self.combination.encoding(self.shape, key=to_encoding)
-        sizes = vocabulary(self.task), self.task.classes
+        sizes = self.layout.vocabulary, self.task.classes
         return Encoder(*sizes, encoding, self.experiment.model, key=to_model)
 
     @cached_property
@@ -84,9 +87,13 @@ def choose_maximum(experiment: Experiment, ratio: float = AUTO) -> Experiment:
     """
     if experiment.positions.maximum:
         return experiment
-    longest = int(total_length(get_task(experiment.task), experiment.test_length))
+    longest = int(_layout(experiment).total_length(experiment.test_length))
     positions = dataclasses.replace(experiment.positions, maximum=math.ceil(ratio * longest))
     return dataclasses.replace(experiment, positions=positions)
+
+
+def _layout(experiment: Experiment) -> Layout:
+    return Layout(get_task(experiment.task), experiment.answers, experiment.thinking)
 
 
 @lru_cache(maxsize=4096)
@@ -100,17 +107,37 @@ def resolve(experiment: Experiment) -> Setup:
             the model or a batch is too large.
     """
     experiment = choose_maximum(experiment)
-    task, combination = get_task(experiment.task), get_combination(experiment.encoding)
+    layout, combination = _layout(experiment), get_combination(experiment.encoding)
     options = experiment.positions
     scheme = combination.scheme(
-        maximum=options.maximum, reading=experiment.reading, draw=options.draw
+        maximum=options.maximum,
+        reading=experiment.reading,
+        draw=options.draw,
+        both_sides=options.both_sides,
     )
-    setup = Setup(experiment, task, combination, scheme)
+    _check_decoder(experiment, combination)
+    setup = Setup(experiment, layout.task, combination, scheme, layout)
     if isinstance(scheme, Randomized):
         at = f"{experiment.task} at length {experiment.test_length}"
         check_maximum(options.maximum, setup.longest_sequence, at)
     _check_sizes(setup)
     return setup
+
+
+def _check_decoder(experiment: Experiment, combination: Combination) -> None:
+    """Raises `UserError` if a decoder cannot have this encoding or these positions."""
+    if experiment.answers == "parallel":
+        return
+    if not combination.encoding.causal:
+        raise UserError(
+            f"answers='autoregressive' does not apply to {combination.name}, which has no causal "
+            "form that adds one token at a time; pass another encoding, or --answers parallel."
+        )
+    if experiment.positions.both_sides:
+        raise UserError(
+            "positions.both_sides draws distances to the right, but in a decoder nothing stands "
+            "to the right; leave it out, or pass --answers parallel."
+        )
 
 
 def _check_sizes(setup: Setup) -> None:
@@ -124,7 +151,7 @@ def _check_sizes(setup: Setup) -> None:
             f"{setup.shape.positions} positions, make a model of {count:,} parameters; at most "
             f"{MAX_NUMBERS:,} can be trained."
         )
-    trained = int(total_length(setup.task, experiment.lengths.maximum))
+    trained = int(setup.layout.total_length(experiment.lengths.maximum))
     if experiment.batch * trained * model.dim > MAX_NUMBERS:
         raise UserError(
             f"batch={experiment.batch} is too large for {trained} tokens and dim={model.dim}: "

@@ -18,6 +18,7 @@ def test_the_slopes_of_8_heads_are_powers_of_two():
 
 def test_a_key_to_the_left_is_half_a_step_nearer():
     assert asymmetric_distance(jnp.array([[0, 1, 7, -1, -7]])).tolist() == [[0, 0.5, 6.5, 1, 7]]
+    assert asymmetric_distance(jnp.array([[0, 1, 7]]), one_sided=True).tolist() == [[0, 1, 7]]
 
 
 def published_bucket(offset: int) -> int:
@@ -35,6 +36,14 @@ def test_buckets_are_those_of_the_released_t5():
     offsets = np.arange(-3000, 3001)
     expected = [published_bucket(int(offset)) for offset in offsets]
     assert bucket(jnp.asarray(offsets[None]))[0].tolist() == expected
+
+
+def test_a_decoder_has_the_one_sided_buckets_of_the_released_t5():
+    """`bidirectional=False`: 32 buckets, 16 of them exact, the last one from 113 on."""
+    offsets = np.arange(3001)
+    large = 16 + (np.log(np.maximum(offsets, 1) / 16) / np.log(128 / 16) * 16 + 1e-9).astype(int)
+    expected = np.where(offsets < 16, offsets, np.minimum(large, 31))
+    assert bucket(jnp.asarray(offsets[None]), one_sided=True)[0].tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("shift", [1, 40_000])

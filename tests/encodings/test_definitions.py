@@ -60,6 +60,23 @@ def test_logits_are_multiplied_by_the_logarithm_of_the_number_of_visible_keys(na
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_decoder_has_the_causal_form_of_the_definition(name):
+    model = encoder(name, causal=True, one_sided=True)
+    positions = Randomized(100).sample(KEY, BUFFER, BUFFER)
+    expected = defined(model, tokens(BUFFER), positions, True)
+    np.testing.assert_allclose(model(tokens(BUFFER), positions), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("causal", [False, True], ids=["encoder", "causal"])
+@pytest.mark.parametrize("name", ["rope", "fire", "geometric"])
+def test_a_window_hides_what_is_farther_away(name, causal):
+    model = encoder(name, causal=causal, window=3)
+    positions = Randomized(LARGEST).sample(KEY, BUFFER, BUFFER)
+    expected = defined(model, tokens(BUFFER), positions, True)
+    np.testing.assert_allclose(model(tokens(BUFFER), positions), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_gradients_are_those_of_the_definition(name):
     """Along a random direction of all parameters, against a central difference in float64."""
     rng = np.random.default_rng(1)

@@ -57,6 +57,10 @@ class NoPositions:
     def bias(self, layer: int, head: int, pair: Pair) -> float:
         return 0.0
 
+    def distance(self, offset: int) -> float:
+        """The distance that ALiBi and KERPLE penalise; a decoder needs no half step."""
+        return offset if self.p.shape.one_sided else asymmetric_distance(offset)
+
     def row(
         self,
         layer: int,
@@ -100,7 +104,7 @@ class RoPE(NoPositions):
 class ALiBi(NoPositions):
     def bias(self, layer: int, head: int, pair: Pair) -> float:
         slope = 2 ** (-8 * (head + 1) / self.p.shape.heads)
-        return -slope * asymmetric_distance(pair.offset)
+        return -slope * self.distance(pair.offset)
 
 
 class Relative(NoPositions):
@@ -145,10 +149,11 @@ class Geometric(NoPositions):
 
 class T5(NoPositions):
     def bias(self, layer: int, head: int, pair: Pair) -> float:
-        distance = abs(pair.offset)
+        distance, exact = abs(pair.offset), 16 if self.p.shape.one_sided else 8
         bucket = distance
-        if distance >= 8:
-            bucket = min(15, 8 + math.floor(8 * math.log(distance / 8) / math.log(128 / 8) + 1e-9))
+        if distance >= exact:
+            share = math.log(distance / exact) / math.log(128 / exact)
+            bucket = min(2 * exact - 1, exact + math.floor(exact * share + 1e-9))
         return self.p.biases[bucket + (16 if pair.offset < 0 else 0)][head]
 
 
@@ -156,7 +161,7 @@ class KERPLE(NoPositions):
     def bias(self, layer: int, head: int, pair: Pair) -> float:
         strength = softplus(self.p.strength[layer][head])
         rate = softplus(self.p.rate[layer][head])
-        return -strength * math.log(1 + rate * asymmetric_distance(pair.offset))
+        return -strength * math.log(1 + rate * self.distance(pair.offset))
 
 
 class FIRE(NoPositions):
@@ -190,9 +195,14 @@ def norm(x: np.ndarray, layer_norm: Any) -> np.ndarray:
     return (x - x.mean()) / math.sqrt(x.var() + 1e-5) * layer_norm.scale + layer_norm.offset
 
 
-def see(query: int, real: np.ndarray, causal: bool) -> list[int]:
+def see(query: int, real: np.ndarray, sizes: Any) -> list[int]:
     """The keys that a query may attend to."""
-    return [j for j in range(len(real)) if real[j] and (not causal or j <= query)]
+    first, last = 0, len(real) - 1
+    if sizes.window:
+        first, last = query - sizes.window // 2, query + sizes.window // 2
+    if sizes.causal:
+        first, last = (query - sizes.window + 1 if sizes.window else 0), query
+    return [j for j in range(len(real)) if real[j] and first <= j <= last]
 
 
 def encode(
@@ -221,7 +231,7 @@ def encode(
         index, offsets = positions[layer]
         after = {}
         for i in x:
-            seen = see(i, real, sizes.causal)
+            seen = see(i, real, sizes)
             span = max(abs(int(offsets[i][j])) for j in seen)
             pairs = {j: Pair(int(index[i]), int(index[j]), int(offsets[i][j]), span) for j in seen}
             joined = np.zeros(sizes.dim)

@@ -8,6 +8,8 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 
+from tests.oracles.beyond import BEYOND
+
 Oracle = Callable[[Sequence[int], int], list[int]]
 
 
@@ -201,7 +203,9 @@ def bucket_sort(tokens: Sequence[int], n: int) -> list[int]:
     return sorted(tokens)
 
 
-MASKED = {"stack_manipulation", "binary_addition", "binary_multiplication"}
+MASKED = {"stack_manipulation", "binary_addition", "binary_multiplication"} | {
+    name for name in BEYOND if name.startswith("addition")
+}
 """The tasks whose outputs after the terminator do not count."""
 
 ORACLES: dict[str, Oracle] = {
@@ -223,4 +227,4 @@ ORACLES: dict[str, Oracle] = {
         compute_sqrt,
         bucket_sort,
     )
-}
+} | BEYOND

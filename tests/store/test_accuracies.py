@@ -74,7 +74,9 @@ def test_what_no_test_can_measure_is_named(tmp_path, length, share):
     write_accuracies(tmp_path, tiny(), ROWS)
     path = accuracies_path(tmp_path, tiny())
     table = pl.read_parquet(path)
-    more = pl.DataFrame([(length, share, 0.5, None, 16, 0, 1)], schema=table.schema, orient="row")
+    more = pl.DataFrame(
+        [(length, share, 0.5, None, None, 16, 0, 1)], schema=table.schema, orient="row"
+    )
     pl.concat([table, more]).write_parquet(path)
     if (length, share) == (3, 0.5):
         assert Accuracy(3, 0.5, 0.5) in read_accuracies(tmp_path, tiny())

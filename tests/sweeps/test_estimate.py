@@ -25,7 +25,7 @@ def counted(experiment: Experiment, length: int, batch: int = 8) -> float:
     task, model = resolve(experiment).task, random_model(experiment)
     arrays, static = eqx.partition(model, eqx.is_array)
     sample = task.sample(jax.random.key(0), length, batch, length)
-    sequences = assemble(task, sample, jnp.asarray(length))
+    sequences = assemble(resolve(experiment).layout, sample, jnp.asarray(length))
     tokens = sequences.tokens.shape[1]
     where = resolve(experiment).scheme.sample(jax.random.key(1), tokens, tokens)
 

@@ -37,7 +37,7 @@ def check(name: str, length: int, maximum: int) -> None:
         answer = ORACLES[name](tokens, length)
         assert len(answer) == size
         expected[row, :size] = answer
-        end = answer.index(task.terminator) + 1 if name in MASKED else size
+        end = answer.index(task.terminator or 0) + 1 if name in MASKED else size
         expected_counted[row, :end] = True
     np.testing.assert_array_equal(outputs, expected)
     np.testing.assert_array_equal(counted, expected_counted)
@@ -86,4 +86,4 @@ def test_permutation_invariant_tasks_ignore_the_order(name):
 
 
 def test_every_task_has_an_oracle():
-    assert list(TASKS) == list(ORACLES)
+    assert set(TASKS) == set(ORACLES)

@@ -122,7 +122,7 @@ def batch_of(experiment: Experiment, length: int, draw: int = 0, examples: int |
     to_batch, to_positions = jax.random.split(jax.random.fold_in(key, draw))
     task = resolve(experiment).task
     batch = task.sample(to_batch, length, examples or options.batch, length)
-    sequences = assemble(task, batch, jnp.asarray(length))
+    sequences = assemble(resolve(experiment).layout, batch, jnp.asarray(length))
     time = sequences.tokens.shape[1]
     return batch, sequences.tokens, resolve(experiment).scheme.sample(to_positions, time, time)
 

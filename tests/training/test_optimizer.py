@@ -130,10 +130,11 @@ def test_a_later_setting_names_a_run_only_where_it_is_used(name):
     table, _, field = name.rpartition(".")
     base = Experiment()
     assert flat(base.to_dict())[name] == LATER[name]
-    value = {"muon": "adam", "adam": "muon"}.get(str(LATER[name]), 0.5)
-    value = 7 if type(LATER[name]) is int else value
-    changed = dataclasses.replace(getattr(base, table), **{field: value})
-    assert dataclasses.replace(base, **{table: changed}).digest != base.digest
+    others = {"adam": "muon", "parallel": "autoregressive", "0": 7, "False": True}
+    change = {field: others.get(str(LATER[name]), 0.5)}
+    if table:
+        change = {table: dataclasses.replace(getattr(base, table), **change)}
+    assert dataclasses.replace(base, **change).digest != base.digest
 
 
 def test_digests_of_version_0_1_stay():

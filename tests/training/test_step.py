@@ -86,7 +86,7 @@ def test_two_steps_are_loss_gradient_clipping_and_adam():
     norms = []
     for number in range(2):
         (batch, positions), _ = draw_step(setup, step_key(3, number), at(2))
-        tokens = np.asarray(assemble(setup.task, batch, at(2)).tokens)
+        tokens = np.asarray(assemble(setup.layout, batch, at(2)).tokens)
         assert isinstance(positions, Positions)
         where = [(np.asarray(positions.key), np.asarray(positions.offsets))]
         measure = partial(loss, model, tokens, np.asarray(batch.outputs), where)
@@ -111,7 +111,7 @@ def test_loss_counts_what_follows_the_terminator_and_accuracy_does_not():
     drawn, dropout = draw_step(setup, jax.random.key(2), length)
     _, found, accuracy = gradients(setup, 4, parameters, drawn, dropout, length)
 
-    sequences = assemble(setup.task, drawn.batch, length)
+    sequences = assemble(setup.layout, drawn.batch, length)
     logits = np.asarray(model(sequences.tokens, drawn.positions))[:, -5:]
     answers, counted = np.asarray(drawn.batch.outputs), np.asarray(drawn.batch.counted)
     every = [cross_entropy(logits[i, j], int(answers[i, j])) for i, j in np.ndindex(answers.shape)]

@@ -180,6 +180,7 @@ def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | N
             "accuracy %": percent(point.accuracy),
             "whole %": percent(point.whole),
         }
+        | ({} if point.forced is None else {"teacher-forced %": percent(point.forced)})
         for point in curve
     ]
     show(lengths[:: max(1, len(lengths) // 12)], "text", f"Accuracy by length, {label}")

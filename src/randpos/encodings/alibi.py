@@ -1,4 +1,4 @@
-"""Attention with linear biases (Press et al., 2022), for an encoder."""
+"""Attention with linear biases (Press et al., 2022), for encoders and decoders."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,11 +25,16 @@ def slopes(heads: int) -> np.ndarray:
     return np.concatenate([first, between[: heads - below]])
 
 
-def asymmetric_distance(offsets: Int[Array, "query key"]) -> Float[Array, "query key"]:
+def asymmetric_distance(
+    offsets: Int[Array, "query key"], one_sided: bool = False
+) -> Float[Array, "query key"]:
     """Returns distances in which keys to the left are half a step nearer.
 
-    Without the half step a bias could not tell left from right.
+    Without the half step a bias could not tell left from right. A decoder has no keys to the right
+    (`one_sided`), and its distances are those of the authors.
     """
+    if one_sided:
+        return jnp.abs(offsets).astype(jnp.float32)
     return jnp.abs(offsets) - 0.5 * (offsets > 0)
 
 
@@ -48,7 +53,8 @@ class ALiBi(Encoding):
     def precompute(self, positions: Positions, mask: Mask) -> Float[Array, "1 head query key"]:
         """Computes the penalties, which all layers share."""
         slope = jnp.asarray(slopes(self.shape.heads), jnp.float32)
-        return -slope[None, :, None, None] * asymmetric_distance(positions.offsets)
+        distance = asymmetric_distance(positions.offsets, self.shape.one_sided)
+        return -slope[None, :, None, None] * distance
 
     def bias(self, q: Queries, view: View, layer: int) -> Logits:
         """Returns the penalties."""

@@ -75,6 +75,9 @@ class Encoding(eqx.Module):
     """Whether positions enter in every layer, so that they can be drawn anew in each."""
     scales: ClassVar[bool] = False
     """Whether an `attend` and `weights` of its own multiply the logits by `view.scale`."""
+    causal: ClassVar[bool] = True
+    """Whether a decoder can have it: the attention of a query may depend on its own row of mask and
+    positions only, so that tokens can be added one at a time."""
 
     shape: Shape = eqx.field(static=True)
 

@@ -13,8 +13,8 @@ from randpos.settings import Shape
 class KERPLE(Encoding):
     """Adds -r1 log(1 + r2 · distance), with positive r1 and r2 learned per layer and head.
 
-    Distances to the left are half a step shorter, as for ALiBi. The positive numbers are the
-    softplus of the parameters; both start at 1.
+    In an encoder distances to the left are half a step shorter, as for ALiBi. The positive numbers
+    are the softplus of the parameters; both start at 1.
     """
 
     name = "kerple"
@@ -37,7 +37,7 @@ class KERPLE(Encoding):
 
     def precompute(self, positions: Positions, mask: Mask) -> Float[Array, "query key"]:
         """Computes the distances."""
-        return asymmetric_distance(positions.offsets)
+        return asymmetric_distance(positions.offsets, self.shape.one_sided)
 
     def precompute_layer(
         self, precomputed: Float[Array, "query key"], layer: int

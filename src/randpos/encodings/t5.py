@@ -13,26 +13,29 @@ BUCKETS = 32
 FARTHEST = 128
 
 
-def bucket(offsets: Int[Array, "query key"]) -> Int[Array, "query key"]:
+def bucket(offsets: Int[Array, "query key"], one_sided: bool = False) -> Int[Array, "query key"]:
     """Sorts offsets into 16 buckets for either side: 8 exact distances, then logarithmic ones.
 
-    The bounds of the logarithmic buckets are integers, so that no rounding can move a distance
-    across one; everything from 91 on, hence also 128 and beyond, shares the last bucket.
+    A decoder (`one_sided`) has 32 buckets for the keys to the left, 16 of them exact. The bounds
+    of the logarithmic buckets are integers, so that no rounding can move a distance across one;
+    everything from 91 on (113 in a decoder), hence also 128 and beyond, shares the last bucket.
 
     >>> import jax.numpy as jnp
     >>> bucket(jnp.array([[0, 1, 7, 8, 12, 16, 90, 91, 128, 5000]])).tolist()
     [[0, 1, 7, 8, 9, 10, 14, 15, 15, 15]]
     >>> bucket(jnp.array([[-1, -8]])).tolist()
     [[17, 24]]
+    >>> bucket(jnp.array([[0, 15, 16, 18, 19, 112, 113, 128]]), one_sided=True).tolist()
+    [[0, 15, 16, 16, 17, 30, 31, 31]]
     """
-    exact = BUCKETS // 4
+    exact = BUCKETS // 2 if one_sided else BUCKETS // 4
     bounds = np.concatenate(
         [
             np.arange(1, exact + 1),
             np.ceil(exact * (FARTHEST / exact) ** (np.arange(1, exact) / exact) - 1e-9),
         ]
     ).astype(np.int32)
-    side = jnp.where(offsets < 0, BUCKETS // 2, 0)
+    side = 0 if one_sided else jnp.where(offsets < 0, BUCKETS // 2, 0)
     return side + jnp.searchsorted(jnp.asarray(bounds), jnp.abs(offsets), side="right")
 
 
@@ -56,7 +59,7 @@ class T5(Encoding):
 
     def precompute(self, positions: Positions, mask: Mask) -> Int[Array, "query key"]:
         """Finds the bucket of every offset."""
-        return bucket(positions.offsets)
+        return bucket(positions.offsets, self.shape.one_sided)
 
     def precompute_layer(
         self, precomputed: Int[Array, "query key"], layer: int

@@ -138,7 +138,8 @@ class Encoder(eqx.Module):
         key: Key[Array, ""],
     ) -> None:
         self.architecture = architecture = architecture or Architecture()
-        if encoding.shape != architecture.shape(encoding.shape.positions):
+        shape = architecture.shape(encoding.shape.positions)
+        if encoding.shape != shape._replace(one_sided=encoding.shape.one_sided):
             raise UserError(
                 f"the encoding was built for {encoding.shape}, which does not fit {architecture}; "
                 "build it for architecture.shape(positions)."
@@ -192,7 +193,7 @@ class Encoder(eqx.Module):
             views = self.view(positions, mask=mask, outputs=outputs)
             return self.logits(tokens, positions, views, outputs=outputs, key=key)
         keys = self._dropout_keys(key)
-        x = self._embed(tokens, positions, keys[-1])
+        x = self.embed(tokens, positions, keys[-1])
         own = per_example(positions)
         split = lambda y: y.reshape(pieces, -1, *y.shape[1:])  # noqa: E731
         for layer in range(self.architecture.layers):
@@ -220,11 +221,13 @@ class Encoder(eqx.Module):
         *,
         mask: Bool[Array, "#batch time"] | None = None,
         outputs: tuple[Length, int] | None = None,
+        start: Length = 0,
     ) -> tuple[View, ...]:
         """Computes what each layer sees of the positions; it does not depend on the tokens.
 
         A batch that is computed in pieces needs it only once, unless examples have positions of
-        their own.
+        their own. Where the positions are rows of those of a sequence, `start` is the place of the
+        first row.
         """
         if per_example(positions):
             examples = len(jax.tree.leaves(positions)[0])
@@ -237,7 +240,7 @@ class Encoder(eqx.Module):
         per_layer = [positions] * layers if isinstance(positions, Positions) else list(positions)
         if len(per_layer) != layers:
             raise UserError(f"{len(per_layer)} draws of positions do not fit {layers} layers.")
-        first: list[Length] = [0] * layers
+        first: list[Length] = [start] * layers
         outputs = _inside(outputs, len(per_layer[-1].key))
         if outputs is not None:
             per_layer[-1], first[-1] = per_layer[-1].rows(*outputs), outputs[0]
@@ -246,7 +249,7 @@ class Encoder(eqx.Module):
             if layer and where is per_layer[layer - 1]:
                 precomputed, _, allowed, scale = views[-1]
             else:
-                allowed = self._allowed(where, mask, first[layer])
+                allowed = self.allowed(where, mask, first[layer])
                 precomputed = self.encoding.precompute(where, allowed)
                 scale = log_visible(allowed) if self.architecture.attention_scale == "log" else None
             per_layer_values = self.encoding.precompute_layer(precomputed, layer)
@@ -266,7 +269,7 @@ class Encoder(eqx.Module):
         """Finishes a call from prepared views; `first` numbers the first example for dropout."""
         outputs = _inside(outputs, tokens.shape[1])
         keys = self._dropout_keys(key)
-        x = self._embed(tokens, positions, keys[-1], first)
+        x = self.embed(tokens, positions, keys[-1], first)
         for layer, view in enumerate(views):
             x = self._apply(layer, view, outputs, keys[layer], x, first)
         return self.head(x)
@@ -279,7 +282,7 @@ class Encoder(eqx.Module):
         mask: Bool[Array, "#batch time"] | None = None,
     ) -> Trace:
         """Runs the model without dropout and returns all intermediate values."""
-        embeddings = x = self._embed(tokens, positions, None)
+        embeddings = x = self.embed(tokens, positions, None)
         activations, attention = [], []
         for layer, view in enumerate(self.view(positions, mask=mask)):
             q, k, v = self.blocks[layer].heads(x, x)
@@ -317,13 +320,14 @@ class Encoder(eqx.Module):
         *keys, to_embedding = jax.random.split(key, 2 * layers + 1)
         return [*zip(keys[::2], keys[1::2], strict=True), to_embedding]
 
-    def _embed(
+    def embed(
         self,
         tokens: Int[Array, "batch time"],
         positions: Positions | Sequence[Positions],
         key: Key[Array, ""] | None,
         first: Length = 0,
     ) -> Float[Array, "batch time dim"]:
+        """Returns the scaled embeddings of tokens, with positions where the encoding adds them."""
         where = positions if isinstance(positions, Positions) else positions[0]
         x = self.embedding[tokens] * self.architecture.dim**0.5
         if per_example(where) and len(where.query) != len(tokens):
@@ -335,12 +339,18 @@ class Encoder(eqx.Module):
         rate = self.architecture.dropout if self.encoding.additive else 0.0
         return dropout(x, rate, key, first)
 
-    def _allowed(
+    def allowed(
         self, positions: Positions, mask: Bool[Array, "#batch time"] | None, start: Length
     ) -> Mask:
         """Returns which keys each query may attend to; the first query is token `start`."""
         queries, keys = positions.offsets.shape
         allowed = jnp.ones((1, 1, 1, keys), bool) if mask is None else mask[:, None, None, :]
+        if not (self.architecture.causal or self.architecture.window):
+            return allowed
+        apart = start + jnp.arange(queries)[:, None] - jnp.arange(keys)
         if self.architecture.causal:
-            allowed = allowed & (start + jnp.arange(queries)[:, None] >= jnp.arange(keys))
+            allowed = allowed & (apart >= 0)
+        if window := self.architecture.window:
+            nearest = apart < window if self.architecture.causal else jnp.abs(apart) <= window // 2
+            allowed = allowed & nearest
         return allowed

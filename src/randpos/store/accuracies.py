@@ -16,7 +16,13 @@ from randpos.store.files import read_file, write_atomic
 from randpos.store.measurements import UNREADABLE, Measurements, in_line
 from randpos.store.result import Accuracy
 
-SCHEMA = {"length": pl.Int32, "accuracy": pl.Float64, "whole": pl.Float64, "error": pl.Float64}
+SCHEMA = {
+    "length": pl.Int32,
+    "accuracy": pl.Float64,
+    "whole": pl.Float64,
+    "error": pl.Float64,
+    "forced": pl.Float64,
+}
 """The fields of `Accuracy`."""
 WAY = {"batch": pl.Int32, "seed": pl.UInt32, "draws": pl.Int32}
 """How a file's accuracies were measured; the same in every row, so that files can be joined."""
@@ -29,8 +35,9 @@ MEASUREMENTS = Measurements(
         pl.col("seed").is_not_null(),
         pl.col("accuracy", "whole").is_between(0, 1),  # False for NaN.
         pl.col("error").is_null() | pl.col("error").is_between(0, math.inf, closed="left"),
+        pl.col("forced").is_null() | pl.col("forced").is_between(0, 1),
     ),
-    added={"draws": 1, "error": None},
+    added={"draws": 1, "error": None, "forced": None},
 )
 
 
@@ -62,7 +69,8 @@ def read_accuracies(folder: Path, experiment: Experiment) -> list[Accuracy]:
     if not path.exists():
         return []
     try:
-        table = pl.read_parquet(io.BytesIO(read_file(path)), schema=MEASUREMENTS.columns)
+        content = io.BytesIO(read_file(path))
+        table = pl.read_parquet(content, schema=MEASUREMENTS.columns, missing_columns="insert")
     except UNREADABLE as error:
         reason = in_line(error)
         raise UserError(f"{path} is damaged; remove it to evaluate again ({reason}).") from error

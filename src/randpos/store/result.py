@@ -22,6 +22,9 @@ class Accuracy(NamedTuple):
     """Share of the sequences whose counted tokens are all right."""
     error: float | None = None
     """Standard error of `accuracy`, from the spread over draws; None with a single draw."""
+    forced: float | None = None
+    """Accuracy of a decoder that reads the right answer before each token (teacher forcing), while
+    `accuracy` and `whole` are those of generated answers. None for an encoder."""
 
 
 class CurvePoint(NamedTuple):

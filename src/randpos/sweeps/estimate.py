@@ -11,7 +11,6 @@ import jax.numpy as jnp
 from randpos.experiment import Experiment
 from randpos.setup import resolve
 from randpos.sweeps.grid import groups
-from randpos.tasks.base import total_length
 from randpos.training.evaluation import lengths_to_test, sizes
 from randpos.training.step import STRIDE, make_engine, make_member
 
@@ -31,7 +30,7 @@ def forward(experiment: Experiment, length: int) -> float:
     model = experiment.model
     d, h, blocks = model.dim, model.hidden, model.layers
     setup = resolve(experiment)
-    tokens = int(total_length(setup.task, length))
+    tokens = int(setup.layout.total_length(length))
     answers = int(setup.task.output_length(length))
     per_query = 4 * d * d + 4 * d * h + 4 * tokens * d
     per_query += setup.combination.encoding.operations(setup.shape, tokens)
@@ -50,7 +49,9 @@ def training(experiment: Experiment) -> float:
 def testing(experiment: Experiment) -> float:
     """Returns the operations of testing at all lengths that the experiment asks for."""
     lengths = lengths_to_test(experiment)
-    return experiment.evaluation.batch * sum(forward(experiment, n) for n in lengths)
+    # A decoder is tested twice: it generates the answers, then reads the right ones.
+    times = 2 if experiment.answers == "autoregressive" else 1
+    return times * experiment.evaluation.batch * sum(forward(experiment, n) for n in lengths)
 
 
 def parameters(experiment: Experiment) -> int:

@@ -17,6 +17,8 @@ FORMULAS = {
     "1": lambda n: 1,
     "n": lambda n: n,
     "n + 1": lambda n: n + 1,
+    "n + 2": lambda n: n + 2,
+    "2n + 3": lambda n: 2 * n + 3,
     "2n": lambda n: 2 * n,
     "⌈n/2⌉": lambda n: (n + 1) // 2,
 }

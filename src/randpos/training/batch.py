@@ -1,8 +1,8 @@
 """A batch: sample examples, draw their positions, assemble tokens, compare answers.
 
-Training, evaluation and the inspection of models all make their batches here. The input is followed
-by one placeholder per output token; the model answers at the placeholders, all at once (section 4:
-no autoregressive sampling). Padding fills the rest of the buffer.
+Training, evaluation and the inspection of models all make their batches here. An encoder answers at
+placeholders after the input, all at once (section 4: no autoregressive sampling). A decoder reads
+the right answers in training, one token late (`randpos.tasks.layout`). Padding fills the buffer.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from randpos.positions import Length, Positions, cut_positions
 from randpos.setup import Setup
-from randpos.tasks.base import Batch, Task, total_length
+from randpos.tasks.base import Batch
+from randpos.tasks.layout import Layout
 
 
 class DrawnBatch(NamedTuple):
@@ -21,10 +22,11 @@ class DrawnBatch(NamedTuple):
     batch: Batch
     positions: Positions | tuple[Positions, ...]
 
-    def cut(self, task: Task, size: int) -> "DrawnBatch":
+    def cut(self, layout: Layout, size: int) -> "DrawnBatch":
         """Cuts the buffers to those of sequences of length `size`."""
-        batch = self.batch.cut(int(task.input_length(size)), int(task.output_length(size)))
-        return DrawnBatch(batch, cut_positions(self.positions, int(total_length(task, size))))
+        inputs, outputs = layout.task.input_length(size), layout.task.output_length(size)
+        batch = self.batch.cut(int(inputs), int(outputs))
+        return DrawnBatch(batch, cut_positions(self.positions, int(layout.total_length(size))))
 
 
 def draw_batch(
@@ -47,9 +49,9 @@ def draw_batch(
         size: The static length that the buffers are made for.
         first: The number of the first example, where the batch is a part of a larger one.
     """
-    task, layers = setup.task, setup.experiment.model.layers
-    batch = task.sample(to_batch, length, examples, size, first)
-    tokens = total_length(task, length), int(total_length(task, size))
+    layout, layers = setup.layout, setup.experiment.model.layers
+    batch = layout.task.sample(to_batch, length, examples, size, first)
+    tokens = layout.total_length(length), int(layout.total_length(size))
     positions = setup.scheme.sample_batch(
         to_positions, *tokens, layers=layers, examples=examples, first=first
     )
@@ -65,21 +67,29 @@ class Sequences(NamedTuple):
     length: Length
     """T, the number of real tokens."""
     outputs: tuple[Length, int]
-    """The first placeholder, and the number of them that the buffer has room for."""
+    """The first place that is answered, and the number of them that the buffer has room for."""
 
 
-def assemble(task: Task, batch: Batch, length: Length) -> Sequences:
-    """Appends placeholders and padding to the inputs of a batch."""
-    inputs, answers = task.input_length(length), task.output_length(length)
-    size = batch.inputs.shape[1] + batch.outputs.shape[1]
-    place = jnp.arange(size)
-    padded = jnp.pad(batch.inputs, ((0, 0), (0, batch.outputs.shape[1])))
-    reserved = jnp.where(place < inputs + answers, task.tokens, task.tokens + 1)
+def assemble(layout: Layout, batch: Batch, length: Length) -> Sequences:
+    """Appends to the inputs of a batch what the layout has after them, and padding."""
+    inputs, prompt = layout.task.input_length(length), layout.prompt_length(length)
+    total, outputs = layout.total_length(length), batch.outputs.shape[1]
+    after = layout.thinking * batch.inputs.shape[1] + outputs
+    place = jnp.arange(batch.inputs.shape[1] + after)
+    padded = jnp.pad(batch.inputs, ((0, 0), (0, after)))
+    reserved = jnp.where(place < total, layout.placeholder, layout.padding)
+    if layout.thinking:
+        reserved = jnp.where((inputs <= place) & (place < prompt), layout.blank, reserved)
+    tokens = jnp.where(place < inputs, padded, reserved)
+    if layout.autoregressive:
+        before = jnp.asarray(layout.answer_tokens)[batch.outputs]
+        before = jnp.take(before, jnp.clip(place - prompt - 1, 0, outputs - 1), axis=1)
+        tokens = jnp.where((prompt < place) & (place < total), before, tokens)
     return Sequences(
-        tokens=jnp.where(place < inputs, padded, reserved),
-        mask=(place < inputs + answers)[None],
-        length=inputs + answers,
-        outputs=(inputs, batch.outputs.shape[1]),
+        tokens=tokens,
+        mask=(place < total)[None],
+        length=total,
+        outputs=(prompt, outputs),
     )
 
 

@@ -22,11 +22,13 @@ from randpos.errors import UserError, check_count
 from randpos.experiment import MAX_TEST_LENGTH, Experiment
 from randpos.nn.model import Encoder
 from randpos.numerics import compiler_options, random_stream
+from randpos.positions import per_example
 from randpos.setup import resolve
 from randpos.store.result import Accuracy
-from randpos.tasks.base import Length, total_length
+from randpos.tasks.base import Length
 from randpos.training.batch import assemble, draw_batch, right_answers
 from randpos.training.compilation import Compiling, silent
+from randpos.training.generation import generate, right_generated
 
 MAX_LOGIT_BYTES = 2**25
 """Bytes that one piece's attention logits may take."""
@@ -41,6 +43,8 @@ class Counts(NamedTuple):
     """Tokens that count."""
     whole: int | Int[Array, ""]
     """Sequences whose counted tokens are all right."""
+    forced: int | Int[Array, ""] | None = None
+    """Right tokens of a decoder that reads the right answers; None for an encoder."""
 
 
 def summarize(length: int, draws: Sequence[Counts], examples: int) -> Accuracy:
@@ -49,14 +53,16 @@ def summarize(length: int, draws: Sequence[Counts], examples: int) -> Accuracy:
     The standard error is that of a ratio of sums over independent draws.
 
     >>> summarize(7, [Counts(6, 10, 0), Counts(8, 10, 1)], examples=20)
-    Accuracy(length=7, accuracy=0.7, whole=0.05, error=0.1)
+    Accuracy(length=7, accuracy=0.7, whole=0.05, error=0.1, forced=None)
     """
-    right, counted, whole = (sum(values) for values in zip(*draws, strict=True))
+    right, counted, whole = (sum(values) for values in zip(*(d[:3] for d in draws), strict=True))
+    forced = [d.forced for d in draws if d.forced is not None]
     accuracy, error = right / counted, None
     if len(draws) > 1:
         squares = sum((d.right - accuracy * d.counted) ** 2 for d in draws)
         error = math.sqrt(squares * len(draws) / (len(draws) - 1)) / counted
-    return Accuracy(length, accuracy, whole / examples, error)
+    of_forced = float(sum(forced) / counted) if forced else None
+    return Accuracy(length, accuracy, whole / examples, error, of_forced)
 
 
 def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[int]:
@@ -89,7 +95,7 @@ def longest_possible(experiment: Experiment) -> int:
     if setup.scheme.largest is None:
         return MAX_TEST_LENGTH
     lengths = range(1, setup.scheme.largest + 1)
-    tokens = lambda length: int(total_length(setup.task, length))  # noqa: E731
+    tokens = lambda length: int(setup.layout.total_length(length))  # noqa: E731
     return bisect.bisect_right(lengths, setup.scheme.largest, key=tokens)
 
 
@@ -147,7 +153,7 @@ def memory_pieces(experiment: Experiment, size: int, parts: int = 1) -> int:
         size: The length that sequences are padded to.
         parts: Into how many parts the examples of a draw are cut.
     """
-    time = int(total_length(resolve(experiment).task, size))
+    time = int(resolve(experiment).layout.total_length(size))
     example = 4 * experiment.model.heads * time * time
     return -(-part_size(experiment, parts) // max(1, MAX_LOGIT_BYTES // example))
 
@@ -172,7 +178,7 @@ class Evaluator:
 
     def __init__(self, experiment: Experiment, compiling: Compiling = silent) -> None:
         self.experiment, self.compiling = experiment, compiling
-        self.programs: dict[tuple[int, int], Callable[..., tuple[Array, ...]]] = {}
+        self.programs: dict[tuple[int, int], Callable[..., Counts]] = {}
         self.parts = 1
         """Into how many parts the examples of a draw are cut, so that each fits into memory."""
 
@@ -223,7 +229,7 @@ class Evaluator:
             notify = self.compiling if new and draw == 0 else silent
             with notify(f"for lengths up to {size} (once; cached)"):
                 parts = [program(parameters, *place) for place in where]
-            found.append(Counts(*(sum(map(int, values)) for values in zip(*parts, strict=True))))
+            found.append(jax.tree.map(lambda *values: sum(map(int, values)), *parts))
         return summarize(length, found, batch)
 
 
@@ -238,6 +244,8 @@ def count(
     parts: int = 1,
 ) -> Counts:
     """Counts the right tokens, all that count, and the right sequences of a part of a draw.
+
+    A decoder generates its answers; it never reads the right ones, except for `forced`.
 
     Args:
         experiment: What is tested.
@@ -257,7 +265,7 @@ def count(
     key = jax.random.fold_in(random_stream("tests", options.seed), length)
     to_batch, to_positions = jax.random.split(jax.random.fold_in(key, draw))
     batch, positions = draw_batch(setup, to_batch, to_positions, length, examples, size, first)
-    sequences = assemble(setup.task, batch, length)
+    sequences = assemble(setup.layout, batch, length)
     model: Encoder = eqx.combine(parameters, static)
     logits = model(
         sequences.tokens,
@@ -272,5 +280,20 @@ def count(
     asked = jnp.arange(examples) < jnp.minimum(part, left)
     counted = batch.counted & asked[:, None]
     right = right_answers(logits, batch) & asked[:, None]
+    forced = None
+    if setup.layout.autoregressive:
+        forced = jnp.sum(right)
+        prompts = sequences.tokens[:, : int(setup.layout.prompt_length(size))]
+        room = batch.outputs.shape[1]
+        split = lambda x: x.reshape(pieces, -1, *x.shape[1:])  # noqa: E731
+        own = jax.tree.map(split, positions) if per_example(positions) else None
+
+        def answer(piece):
+            prompt, where = piece
+            where = positions if where is None else where
+            return generate(model, setup.layout, prompt, where, length, room)
+
+        logits = jax.lax.map(answer, (split(prompts), own)).reshape(examples, room, -1)
+        right = right_generated(logits, batch, setup.task.terminator) & asked[:, None]
     whole = jnp.all(right | ~counted, axis=-1) & asked
-    return Counts(jnp.sum(right), jnp.sum(counted), jnp.sum(whole))
+    return Counts(jnp.sum(right), jnp.sum(counted), jnp.sum(whole), forced)

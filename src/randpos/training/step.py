@@ -161,8 +161,8 @@ def gradients(
         length: The length n of this step, at most `size`.
     """
     task, static = setup.task, setup.skeleton[1]
-    batch, positions = drawn.cut(task, size)
-    sequences = assemble(task, batch, length)
+    batch, positions = drawn.cut(setup.layout, size)
+    sequences = assemble(setup.layout, batch, length)
     answers = task.output_length(length)
 
     own = per_example(positions)

@@ -100,9 +100,9 @@ def observe(
             f"length={length} must lie between 1 and M={experiment.test_length}, "
             "the test length that the run was made for."
         )
-    task = resolve(experiment).task
+    layout = resolve(experiment).layout
     kept, right = _run(experiment, model, jax.random.key(seed), length, sequences, keep)
-    first, answers = task.input_length(length), task.output_length(length)
+    first, answers = layout.prompt_length(length), layout.task.output_length(length)
     return kept, Observed(int(first), int(answers), float(right))
 
 
@@ -119,7 +119,7 @@ def _run(
     setup = resolve(experiment)
     to_batch, to_positions = jax.random.split(key)
     batch, positions = draw_batch(setup, to_batch, to_positions, length, sequences, length)
-    tokens, mask, _, (first, answers) = assemble(setup.task, batch, length)
+    tokens, mask, _, (first, answers) = assemble(setup.layout, batch, length)
     trace = model.trace(tokens, positions, mask=mask)
     logits = jax.lax.dynamic_slice_in_dim(trace.logits, first, answers, axis=1)
     right = jnp.sum(right_answers(logits, batch))

@@ -18,7 +18,6 @@ from randpos.run import Run
 from randpos.setup import resolve
 from randpos.store.folder import RunFolder, Store
 from randpos.tasks import PAPER_TASKS
-from randpos.tasks.base import total_length
 
 ENCODINGS = ("none", "sincos", "relative", "alibi", "rope", "learned")
 """The encodings that the forward pass of the page computes."""
@@ -112,7 +111,7 @@ def facts(player: Player) -> dict[str, Any]:
         # The longest sequence that the model has positions for.
         "limit": maximum or (about["positions"] if encoding == "learned" else None),
         "training_length": experiment.lengths.maximum,
-        "training_total": int(total_length(setup.task, experiment.lengths.maximum)),
+        "training_total": int(setup.layout.total_length(experiment.lengths.maximum)),
         "seed": experiment.seed,
         "steps": experiment.steps,
         "batch": experiment.batch,
