@@ -45,6 +45,7 @@ def describe(model: Encoder) -> dict[str, object]:
     """Returns the sizes of an encoder and the name of its encoding, ready for JSON."""
     encoding = model.encoding
     options = {"normalise": encoding.normalise} if isinstance(encoding, Geometric) else {}
+    options |= {"one_sided": True} if encoding.shape.one_sided else {}
     return {
         "vocabulary": model.embedding.shape[0],
         "classes": model.head.weight.shape[1],

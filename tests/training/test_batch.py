@@ -46,11 +46,12 @@ def test_a_decoder_reads_its_answers_one_token_late(name, answers, thinking):
     spelling = [*layout.symbols, "=", "~", "#"][: layout.vocabulary]
     for length in (2, 5, 6):
         made = assemble(layout, batch, jnp.asarray(length))
-        inputs, answers_ = int(task.input_length(length)), int(task.output_length(length))
+        inputs, asked = int(task.input_length(length)), int(task.output_length(length))
+        prompt, whole = "", ""
         for row, x, y in zip(np.asarray(made.tokens), given, answer, strict=True):
             prompt = "".join(task.symbols[i] for i in x[:inputs]) + "#" * (thinking * inputs)
-            written = "".join(task.output_symbols[i] for i in y[: answers_ - 1])
-            tail = "=" + written if answers == "autoregressive" else "=" * answers_
+            written = "".join(task.output_symbols[i] for i in y[: asked - 1])
+            tail = "=" + written if answers == "autoregressive" else "=" * asked
             whole = prompt + tail
             assert len(whole) == layout.total_length(length)
             text = "".join(spelling[i] for i in row)

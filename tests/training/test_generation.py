@@ -103,6 +103,12 @@ def test_a_cache_serves_draws_per_layer(variant: Variant):
     compare(decoder(variant))
 
 
+@pytest.mark.parametrize("name", ["randomized-relative", "randomized-sincos"])
+def test_a_cache_serves_draws_per_example(name: str):
+    variant = next(v for v in VARIANTS if str(v) == name)
+    compare(decoder(variant._replace(draw="per_example")))
+
+
 @pytest.mark.parametrize("changes", [{"thinking": 2}, {"model": MODEL}], ids=["thinking", "window"])
 def test_a_cache_serves_thinking_and_windows(changes: dict[str, Any]):
     variant = next(v for v in VARIANTS if str(v) == "randomized-fire")

@@ -131,6 +131,7 @@ def test_a_later_setting_names_a_run_only_where_it_is_used(name):
     base = Experiment()
     assert flat(base.to_dict())[name] == LATER[name]
     others = {"adam": "muon", "parallel": "autoregressive", "0": 7, "False": True}
+    others |= {"constant": "log"}
     change = {field: others.get(str(LATER[name]), 0.5)}
     if table:
         change = {table: dataclasses.replace(getattr(base, table), **change)}

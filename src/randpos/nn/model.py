@@ -233,7 +233,7 @@ class Encoder(eqx.Module):
             examples = len(jax.tree.leaves(positions)[0])
             rows = None if mask is None else jnp.broadcast_to(mask, (examples, mask.shape[1]))
             see = lambda where, row: self.view(  # noqa: E731
-                where, mask=None if row is None else row[None], outputs=outputs
+                where, mask=None if row is None else row[None], outputs=outputs, start=start
             )
             return jax.vmap(see)(positions, rows)
         layers = self.architecture.layers

@@ -65,6 +65,7 @@ class Encoder(nn.Module):
         causal: Attend only to tokens at or before the query.
         attention_scale: `log` multiplies the logits of attention by the logarithm of the number of
             keys that the query may attend to; `constant` does not.
+        window: Attend only to the nearest W tokens, as `randpos.Architecture` says; 0: to all.
 
     Example:
         >>> from randpos.torch import RoPE, sample_positions
@@ -86,6 +87,7 @@ class Encoder(nn.Module):
         dropout: float = 0.1,
         causal: bool = False,
         attention_scale: AttentionScale = "constant",
+        window: int = 0,
     ) -> None:
         super().__init__()
         if attention_scale not in get_args(AttentionScale):
@@ -96,7 +98,7 @@ class Encoder(nn.Module):
         self.blocks = nn.ModuleList(Block(dim, heads, hidden, dropout) for _ in range(layers))
         self.head = nn.Linear(dim, classes)
         self.dropout = nn.Dropout(dropout if encodings[0].additive else 0.0)
-        self.causal, self.attention_scale = causal, attention_scale
+        self.causal, self.attention_scale, self.window = causal, attention_scale, window
 
     def forward(
         self,
@@ -129,12 +131,16 @@ class Encoder(nn.Module):
 
     def _allowed(self, tokens: Tensor, mask: Tensor | None) -> Mask | None:
         """Says which keys each query may attend to."""
-        time = tokens.shape[1]
         allowed = None if mask is None else mask[:, None, None, :]
+        if not (self.causal or self.window):
+            return allowed
+        place = torch.arange(tokens.shape[1], device=tokens.device)
+        apart = place[:, None] - place
         if self.causal:
-            earlier = torch.ones(time, time, dtype=torch.bool, device=tokens.device).tril()
-            allowed = earlier[None, None] if allowed is None else allowed & earlier
-        return allowed
+            seen = (apart >= 0) & (apart < (self.window or len(place)))
+        else:
+            seen = apart.abs() <= self.window // 2
+        return seen[None, None] if allowed is None else allowed & seen
 
     def _scale(self, tokens: Tensor, allowed: Mask | None) -> Scale | None:
         """Returns the logarithm of the number of keys that each query may attend to."""

@@ -1,4 +1,4 @@
-"""Attention with linear biases (Press et al., 2022), for an encoder."""
+"""Attention with linear biases (Press et al., 2022), for encoders and decoders."""
 
 import torch
 from jaxtyping import Float
@@ -25,8 +25,15 @@ def slopes(heads: int) -> list[float]:
     return first + slopes(2 * power)[::2][: heads - power]
 
 
-def asymmetric_distance(offsets: Offsets) -> Float[Tensor, "*rows query key"]:
-    """Returns |offset|, less one half for keys to the left, so that a bias can tell the sides."""
+def asymmetric_distance(
+    offsets: Offsets, one_sided: bool = False
+) -> Float[Tensor, "*rows query key"]:
+    """Returns |offset|, less one half for keys to the left, so that a bias can tell the sides.
+
+    A decoder has one side (`one_sided`), and needs no half step.
+    """
+    if one_sided:
+        return offsets.abs().float()
     return offsets.abs().float() - 0.5 * (offsets > 0)
 
 
@@ -44,4 +51,5 @@ class ALiBi(Encoding):
     def bias(self, q: Queries, offsets: Offsets, mask: Mask | None = None) -> Bias:
         """Returns the penalties."""
         slopes = self.get_buffer("slopes")
-        return -slopes[:, None, None] * asymmetric_distance(offsets)[..., None, :, :]
+        distance = asymmetric_distance(offsets, self.one_sided)
+        return -slopes[:, None, None] * distance[..., None, :, :]

@@ -63,6 +63,8 @@ class Encoding(nn.Module):
     """Whether `embed` adds to the embeddings; dropout then follows it."""
     parameters_per_layer: ClassVar[bool] = False
     """Whether every layer needs a module of its own, because it has parameters of its own."""
+    one_sided: bool = False
+    """Whether it serves a decoder, and takes the causal form of its authors."""
 
     def embed(
         self, x: Float[Tensor, "batch time dim"], positions: Positions

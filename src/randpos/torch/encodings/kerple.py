@@ -29,4 +29,5 @@ class KERPLE(Encoding):
         """Returns the penalties."""
         strength = softplus(self.strength)[:, None, None]
         rate = softplus(self.rate)[:, None, None]
-        return -strength * torch.log1p(rate * asymmetric_distance(offsets)[..., None, :, :])
+        distance = asymmetric_distance(offsets, self.one_sided)
+        return -strength * torch.log1p(rate * distance[..., None, :, :])
