@@ -22,24 +22,29 @@ def test_table_1_is_every_task_with_every_row_seed_and_rate():
         for rate in (1e-4, 3e-4, 5e-4)
     }
     assert len(wanted) == 4950
-    assert settings("table1") == wanted
+    assert settings("table1", budget="paper") == wanted
 
 
 def test_the_three_tables_are_the_paper_s_5850_runs():
     tables = ("table1", "ablation-sorting", "geometric")
-    assert len({e.digest for name in tables for e in expand(name, Slice())}) == 5850
+    assert len({e.digest for name in tables for e in expand(name, Slice("paper"))}) == 5850
 
 
 def test_the_other_experiments_of_the_paper():
-    efficiency = expand("efficiency", Slice())
+    efficiency = expand("efficiency", Slice("paper"))
     assert len(efficiency) == 60
     assert {(e.encoding, e.lengths.maximum) for e in efficiency} == {
         ("relative", 500),
         ("randomized-relative", 40),
     }
-    swept = expand("max-position", Slice(tasks=("reverse_string",)))
+    swept = expand("max-position", Slice("paper", tasks=("reverse_string",)))
     assert len(swept) == 120
     assert {e.positions.maximum for e in swept} == {1024, 2048, 4096, 8192}
+
+
+def test_without_a_budget_a_table_takes_the_small_one():
+    part = {"tasks": ("even_pairs",), "encodings": ("rope",)}
+    assert expand("table1", Slice(**part)) == expand("table1", Slice("laptop", **part))
 
 
 def test_all_is_the_union_of_all():

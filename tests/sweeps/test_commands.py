@@ -97,8 +97,11 @@ def test_a_dry_run_of_nothing_measures_nothing(capsys, tmp_path, monkeypatch):
     assert (row["missing"], row["working_seconds"], row["compiling_seconds"]) == (0, 0, 0)
 
 
+PAPER = ("--budget", "paper", "--tasks", "even_pairs", "--seeds", "0")
+
+
 def test_an_estimate_divides_the_hours_among_accelerators(capsys):
-    rows = told(capsys, "sweep", "table1", "--estimate", "--tasks", "even_pairs", "--seeds", "0")
+    rows = told(capsys, "sweep", "table1", "--estimate", *PAPER)
     assert [row["accelerators"] for row in rows] == [1, 8, 64]
     assert {row["runs"] for row in rows} == {11 * 3}
     hours = [row["hours"] for row in rows]
@@ -132,6 +135,16 @@ def test_an_estimate_divides_the_hours_among_accelerators(capsys):
 )
 def test_a_mistake_is_one_sentence(capsys, arguments, message):
     assert message in refusal(capsys, "sweep", *arguments)
+
+
+def test_the_budget_is_said_unless_it_was_chosen(capsys):
+    line = ["sweep", "table1", "--tasks", "even_pairs", "--estimate"]
+    assert main(line) == 0
+    assert "budget laptop: 2,000 steps of 32" in capsys.readouterr().err
+    assert main([*line, "--budget", "smoke"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["sweep", "grid.toml", "--estimate"]) == 0
+    assert "settings that grid.toml does not name are the paper's" in capsys.readouterr().err
 
 
 # What a store holds.

@@ -187,7 +187,7 @@ COUNT = """
 from randpos.paper.experiments import Slice, expand
 runs = set()
 for name in ("table1", "geometric", "ablation-sorting"):
-    runs |= {case.digest for case in expand(name, Slice())}
+    runs |= {case.digest for case in expand(name, Slice("paper"))}
     print(len(runs))
 """
 
@@ -234,7 +234,7 @@ def test_a_slice_is_what_is_left_of_each_axis():
 
 
 def test_without_seeds_and_rates_a_slice_takes_the_budgets():
-    found = expand("table1", Slice(tasks=("even_pairs",), encodings=("rope",)))
+    found = expand("table1", Slice("paper", tasks=("even_pairs",), encodings=("rope",)))
     assert {(e.seed, e.learning_rate) for e in found} == set(
         itertools.product(range(10), RATES["paper"])
     )

@@ -38,12 +38,12 @@ COMMANDS = {
     "evaluate": Command(
         "training:Evaluate",
         "Test a trained run at lengths far beyond training.",
-        ("evaluate 3f2a --stride 10", "evaluate runs/3f2a5c0d9e8b7a61 --max-length 1000"),
+        ("evaluate 3f2a --max-length 1000", "evaluate runs/3f2a5c0d9e8b7a61 --stride 10"),
     ),
     "sweep": Command(
         "sweeping:Sweep",
         "Train and test all runs of a table or figure, or of a grid file, that the store lacks.",
-        ("sweep table1 --budget laptop --tasks bucket_sort --dry-run", "sweep grid.toml"),
+        ("sweep table1 --tasks bucket_sort --dry-run", "sweep grid.toml"),
     ),
     "reproduce": Command(
         "reporting:Reproduce",
@@ -84,6 +84,7 @@ COMMANDS = {
         "listing:Tasks",
         "List the tasks, or `show` examples of one.",
         ("tasks", "tasks show missing_duplicate --length 12"),
+        compiles=False,
     ),
     "tasks export": Command(
         "benchmarking:ExportTasks",
@@ -114,7 +115,7 @@ COMMANDS = {
     ),
     "encodings": Command(
         "listing:Encodings",
-        "List every encoding with every scheme of positions.",
+        "List the encodings; each exists with every scheme of positions.",
         ("encodings", "encodings --format json"),
         compiles=False,
     ),

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -12,21 +13,36 @@ from rich.text import Text
 from randpos.store.result import Accuracy
 
 Format = Literal["text", "json"]
+SHORT = 12
+"""Letters of a word that is never divided, however narrow the terminal is."""
 MARKS = "●○◆◇▲△■□"
 
 
 def show(rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> None:
-    """Prints rows as a table or as JSON."""
+    """Prints rows as a table that fits the terminal, or as JSON."""
     if form == "json":
         print(json.dumps(list(rows), indent=1, ensure_ascii=False))
         return
-    table = Table(header_style="bold")
-    for name in rows[0] if rows else ():
-        number = isinstance(rows[0][name], int | float) and not isinstance(rows[0][name], bool)
-        table.add_column(name.replace("_", " "), justify="right" if number else "left")
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
     console = Console(width=None if sys.stdout.isatty() else 160)
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    names = list(rows[0]) if rows else []
+    texts = {name: [name.replace("_", " "), *(_cell(row[name]) for row in rows)] for name in names}
+    words = {
+        name: max(len(word) for text in column for word in str(text).split() or [""])
+        for name, column in texts.items()
+    }
+    # Words are divided where they do not fit, short ones last: an ellipsis would hide their ends.
+    tight = sum(words.values()) + 2 * len(names) > console.width
+    for name, (heading, *_) in texts.items():
+        number = isinstance(rows[0][name], int | float) and not isinstance(rows[0][name], bool)
+        table.add_column(
+            heading,
+            justify="right" if number else "left",
+            overflow="fold",
+            min_width=None if tight and words[name] > SHORT else words[name],
+        )
+    for cells in zip(*(column[1:] for column in texts.values()), strict=True):
+        table.add_row(*cells)
     if title:  # Not the table's own: a narrow table would wrap it.
         console.print(Text(title, style="italic"))
     console.print(table)

@@ -1,4 +1,7 @@
-"""`randpos tasks`, `randpos encodings` and `randpos export`."""
+"""`randpos tasks`, `randpos encodings` and `randpos export`.
+
+Listing imports no JAX if the facts are in the cache: see `randpos.cli.facts`.
+"""
 
 import os
 from dataclasses import dataclass
@@ -7,17 +10,11 @@ from typing import Any, Literal
 
 import tyro
 
-from randpos.catalog import combinations
 from randpos.cli.display import Format, show
+from randpos.cli.facts import Rows, cached_rows
 from randpos.errors import UserError
-from randpos.experiment import Experiment
-from randpos.export import export_torch
-from randpos.run import Run
-from randpos.setup import resolve
-from randpos.store.folder import Store
-from randpos.tasks import get_task
-from randpos.tasks.render import examples, table
-from randpos.tasks.render import show as show_examples
+
+SCHEMES = ("randomized", "unsorted")
 
 
 @dataclass(frozen=True)
@@ -40,25 +37,68 @@ class Tasks:
     def __call__(self) -> None:
         """Lists or shows."""
         if self.action == "list":
-            show(table(), self.format, "Tasks")
-        elif not self.name:
+            self.show_list()
+            return
+        if not self.name:
             raise UserError("tasks show needs a name, such as: randpos tasks show reverse_string.")
-        elif self.format == "json":
-            show(examples(get_task(self.name), self.length, self.count, self.seed), "json")
+        from randpos.tasks import get_task
+        from randpos.tasks.render import examples
+        from randpos.tasks.render import show as show_examples
+
+        chosen = get_task(self.name), self.length, self.count, self.seed
+        if self.format == "json":
+            show(examples(*chosen), "json")
         else:
-            print(*show_examples(get_task(self.name), self.length, self.count, self.seed), sep="\n")
+            print(*show_examples(*chosen), sep="\n")
+
+    def show_list(self) -> None:
+        """Lists the paper's tasks; a terminal shows what tells them apart."""
+        rows = cached_rows("tasks", task_rows)
+        if self.format == "json":
+            show(rows, "json")
+            return
+        shown = [
+            {
+                "name": row["name"] + ("†" if row["permutation_invariant"] else ""),
+                "level": row["level"],
+                "answer": row["output_length"],
+                "chance": f"{100 * row['chance']:.0f} %",
+                "description": row["description"],
+            }
+            for row in rows
+        ]
+        show(shown, "text", "Tasks; answer: its length at input length n")
+        print("† permutation-invariant: can be solved without positions.")
+        print("R regular, DCF deterministic context-free, CS context-sensitive.")
 
 
 @dataclass(frozen=True)
 class Encodings:
-    """List every encoding with every scheme of positions."""
+    """List the encodings; each exists with every scheme of positions."""
 
     format: Format = "text"
-    """How the result is printed."""
+    """How the result is printed; JSON lists every combination of encoding and scheme."""
 
     def __call__(self) -> None:
         """Lists them, with the size of the paper's model on a binary task."""
-        show([encoding_row(name) for name in combinations()], self.format, "Encodings")
+        rows = cached_rows("encodings", encoding_rows)
+        if self.format == "json":
+            show(rows, "json")
+            return
+        by_name = {row["name"]: row for row in rows}
+        shown = [
+            {
+                "name": name,
+                "description": row["description"],
+                "in the paper": "yes" if row["paper_row"] else "",
+                "parameters": row["parameters"],
+            }
+            for name, row in by_name.items()
+            if not name.startswith(SCHEMES)
+        ]
+        show(shown, "text", "Encodings; parameters: of the paper's model on a binary task")
+        print("With random positions, a sorted subset of 1..L: randomized-NAME (not of none).")
+        print("With a random subset that is not sorted: unsorted-NAME.")
 
 
 @dataclass(frozen=True)
@@ -78,6 +118,10 @@ class Export:
 
     def __call__(self) -> None:
         """Writes the file and prints its name."""
+        from randpos.export import export_torch
+        from randpos.run import Run
+        from randpos.store.folder import Store
+
         run = Run((Store(self.store).find(self.run),))
         out = self.out or run.folders[0].path / f"{self.to}.safetensors"
         if os.path.lexists(out) and not self.overwrite:
@@ -86,8 +130,26 @@ class Export:
         print(out)
 
 
+def task_rows() -> Rows:
+    """Returns the facts of the paper's tasks."""
+    from randpos.tasks.render import table
+
+    return table()
+
+
+def encoding_rows() -> Rows:
+    """Returns the facts of every combination of an encoding and a scheme."""
+    from randpos.catalog import combinations
+
+    return [encoding_row(name) for name in combinations()]
+
+
 def encoding_row(name: str) -> dict[str, Any]:
     """Returns the facts of a combination."""
+    from randpos.catalog import combinations
+    from randpos.experiment import Experiment
+    from randpos.setup import resolve
+
     combination = combinations()[name]
     return {
         "name": name,

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
+from rich.console import Console
+from rich.text import Text
 
 from randpos.catalog import get_combination
 from randpos.cli.display import plot
@@ -18,6 +20,7 @@ from randpos.errors import UserError, unknown
 from randpos.experiment import Experiment
 from randpos.paper.artifacts import ARTIFACTS, experiments, figures, tables
 from randpos.paper.experiments import Slice
+from randpos.results.tables.table import Table
 from randpos.store.files import write_atomic
 from randpos.store.result import Accuracy
 from randpos.store.tables import StoreTables, read_store
@@ -46,20 +49,40 @@ class Report:
 
     def __call__(self) -> None:
         """Writes or serves the page."""
-        from randpos.results import serve, write_page
+        if self.serve:
+            self.show()
+            return
+        from randpos.results import write_page
         from randpos.results.findings import findings
 
-        if self.serve:
-            draw = (lambda records: pictures(records, self.store)) if self.figures else None
-            serve(self.store, self.port, draw)
-            return
-        records = read_store(self.store)
-        if self.out.suffix == ".md":
-            write_atomic(self.out, findings(records, self.store, self.out).encode())
-        else:
-            drawn = pictures(records, self.store, warn=True) if self.figures else None
-            write_page(records, self.out, drawn)
+        with Console(stderr=True).status(Text(f"Reading {self.store} …")) as status:
+            records = read_store(self.store)
+            if self.out.suffix == ".md":
+                status.update("Comparing with the paper …")
+                write_atomic(self.out, findings(records, self.store, self.out).encode())
+            else:
+                status.update("Drawing figures that look into trained models …")
+                drawn = pictures(records, self.store, warn=True) if self.figures else None
+                status.update(Text(f"Writing {len(records.runs):,} runs to {self.out} …"))
+                write_page(records, self.out, drawn)
         print(self.out)
+
+    def show(self) -> None:
+        """Serves the page until it is interrupted."""
+        from randpos.results import serve
+
+        draw = (lambda records: pictures(records, self.store)) if self.figures else None
+        with Console(stderr=True).status(Text(f"Making the report of {self.store} …")) as status:
+
+            def ready(address: str) -> None:
+                status.stop()
+                where = f"The report of {self.store} is at {address}, for this machine only."
+                print(f"{where} It follows the store. Ctrl-C ends it.", flush=True)
+
+            try:
+                serve(self.store, self.port, draw, ready)
+            except KeyboardInterrupt:
+                print("randpos: the report is not served any more.", file=sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -71,16 +94,21 @@ class Tables:
     """The store."""
     show: tuple[Literal["ours", "in_domain", "seeds", "paper", "difference"], ...] = ()
     """Only these views of the table; by default all that show something. CSV always has all."""
+    all: bool = False
+    """Print rows and columns that were not run, too; in other formats than text they always are."""
     format: Literal["text", "markdown", "latex", "csv"] = "text"
     """How it is printed."""
 
     def __call__(self) -> None:
-        """Prints the table; on a terminal, columns that do not fit follow below the others."""
+        """Prints the table."""
         from randpos.results import make_table, render
 
         table = make_table(read_store(self.store), self.name)
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 400
-        print(render(replace(table, chosen=self.show), self.format, width))
+        table = replace(table, chosen=self.show)
+        if self.format == "text":
+            show_table(table, self.all)
+        else:
+            print(render(table, self.format))
 
 
 @dataclass(frozen=True)
@@ -159,7 +187,7 @@ class Reproduce:
                 table = make_table(records, name)
                 for form, ending in ENDINGS.items():
                     write_atomic(self.out / f"{name}.{ending}", render(table, form).encode())
-                print(render(table, "text"))
+                show_table(table)
             if name == "curves":
                 show_curves(records, sweep.experiments())
             if artifact.figure:
@@ -169,6 +197,26 @@ class Reproduce:
                     warnings.warn(f"no figure {name}: {error}", stacklevel=2)
         write_page(records, self.out / "report.html", pictures(records, self.store))
         print(self.out / "report.html")
+
+
+def show_table(table: Table, everything: bool = False) -> None:
+    """Prints a table as wide as the terminal; columns that do not fit follow below the others.
+
+    Args:
+        table: The table.
+        everything: Print rows and columns that were not run, too.
+    """
+    from randpos.results import render
+
+    shown = table if everything else table.measured()
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 400
+    print(render(shown, "text", width), end="")
+    if shown is not table:
+        rows, columns = len(table.rows) - len(shown.rows), len(table.columns) - len(shown.columns)
+        if rows or columns:
+            print(
+                f"Not run: {rows} rows and {columns} columns of randpos table {table.name} --all."
+            )
 
 
 def show_curves(records: StoreTables, experiments: Sequence[Experiment]) -> None:

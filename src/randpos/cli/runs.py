@@ -26,9 +26,16 @@ from randpos.sweeps.snapshots import read_snapshot, write_snapshot
 from randpos.tasks import TASKS
 
 LISTED = ["run", "task", "encoding", "seed", "learning_rate", "steps", "status", "step"]
+SHORT = 8
+"""Letters of a digest in a list: enough to name a run."""
 SCORES = ["score", "in_domain"]
-DRAWN = {"maximum": "L", "reading": "reading", "draw": "draw"}
-"""How positions were drawn: columns of a store, and their names in a list."""
+DRAWN = {
+    "maximum": pl.format("L={}", "maximum"),
+    "reading": pl.col("reading").replace("positions", None),
+    "draw": pl.col("draw").replace("per_batch", None),
+}
+"""How positions were drawn: columns of a store, and what a list shows of them, the usual values
+left out."""
 REPEATED = {*DRAWN, "training_length"}
 """Columns that a run's configuration has too."""
 
@@ -151,17 +158,36 @@ def show_list(tables: StoreTables, form: Format) -> None:
         return
     ordinal = [name for name, combination in combinations().items() if not combination.prefix]
     drawn = runs.select(
-        pl.when(~pl.col("encoding").is_in(ordinal)).then(column).alias(label)
-        for column, label in DRAWN.items()
+        pl.when(~pl.col("encoding").is_in(ordinal)).then(column).alias(column) for column in DRAWN
     )
-    # How positions were drawn is shown where it tells runs apart.
-    differing = [column for column in drawn.iter_columns() if column.drop_nulls().n_unique() > 1]
-    before, after = LISTED[:3], LISTED[3:-1]
+    # A setting is shown where it tells runs apart; what all runs share is in the title.
+    differing = [
+        column.name for column in drawn.iter_columns() if column.drop_nulls().n_unique() > 1
+    ]
+    positions = (
+        drawn.select(
+            positions=pl.concat_str(
+                [DRAWN[name] for name in differing], separator=", ", ignore_nulls=True
+            )
+        )
+        if differing
+        else []
+    )
+    settings = runs.rename({"learning_rate": "rate"})
+    settings = settings.select("task", "encoding", "seed", "rate", "steps", "status")
+    alike = [column for column in settings.iter_columns() if column.n_unique() == 1]
+    settings = settings.drop(column.name for column in alike)
     reasons = [] if runs["reason"].is_null().all() else ["reason"]
-    columns = [*runs.select(before), *differing, *runs.select(*after, *SCORES, *reasons)]
-    rows = pl.DataFrame(columns).rename({"learning_rate": "rate"}).to_dicts()
-    shown = [{k: percent(v) if k in SCORES else v for k, v in row.items()} for row in rows]
-    show(shown, "text", f"{len(runs):,} runs; score and in domain in %")
+    names = [name for name in ("task", "encoding") if name in settings.columns]
+    digests = runs["run"].str.head(SHORT)
+    results = runs.select(*SCORES, *reasons)
+    columns = [digests, *settings.select(names), *positions, *settings.drop(names), *results]
+    shown = [
+        {k: percent(v) if k in SCORES else v for k, v in row.items()}
+        for row in pl.DataFrame(columns).to_dicts()
+    ]
+    title = [f"{len(runs):,} runs", *(f"{column.name} {column[0]}" for column in alike)]
+    show(shown, "text", f"{', '.join(title)}; score and in domain in %")
 
 
 def named_curves(accuracies: pl.DataFrame) -> dict[str, list[Accuracy]]:

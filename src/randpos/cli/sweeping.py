@@ -9,9 +9,10 @@ import tyro
 from rich.console import Console
 
 from randpos.cli.display import Format, show
+from randpos.cli.training import describe_budget
 from randpos.errors import UserError, check_seconds
-from randpos.experiment import Experiment
-from randpos.paper.experiments import Slice, expand, expand_grids
+from randpos.experiment import Experiment, preset
+from randpos.paper.experiments import USUAL_BUDGET, Slice, expand, expand_grids
 from randpos.paper.speed import published_speed
 from randpos.store.folder import Store
 from randpos.sweeps.driver import Driver
@@ -64,6 +65,8 @@ class Sweep:
         """Runs the sweep, then prints where the runs are and what to do next."""
         self.check()
         experiments = self.experiments()
+        if self.part.budget is None:
+            Console(stderr=True).print(self.budget_note(), highlight=False, soft_wrap=True)
         if self.estimate:
             show_estimate(experiments, self.format)
         elif self.dry_run:
@@ -105,6 +108,14 @@ class Sweep:
         if self.name.endswith(".toml"):
             return expand_grids(self.name, [read_grid(Path(self.name))], self.part)
         return expand(self.name, self.part)
+
+    def budget_note(self) -> str:
+        """Returns the budget that is taken for want of a --budget."""
+        paper = f"--budget paper: {describe_budget(preset('paper'))}"
+        if self.name.endswith(".toml"):
+            return f"randpos: settings that {self.name} does not name are the paper's ({paper})."
+        usual = describe_budget(preset(USUAL_BUDGET))
+        return f"randpos: budget {USUAL_BUDGET}: {usual} ({paper})."
 
     def choose_executor(self) -> Executor:
         """Returns the executor that the command names."""

@@ -1,5 +1,6 @@
 """`randpos train` and `randpos evaluate`."""
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -114,22 +115,25 @@ class Evaluate:
     """A run's folder, or the beginning of its digest."""
     store: Path = Path("runs")
     """Where to look for a digest."""
-    stride: int = 1
-    """Test every stride-th length."""
-    batch: int = 500
-    """Examples per length."""
+    stride: int | None = None
+    """Test every stride-th length; by default as the run was tested."""
+    batch: int | None = None
+    """Examples per length; by default as the run was tested."""
     max_length: int | None = None
     """Longest length to test; by default the run's M. It may be longer, as far as the encoding
     permits: up to L tokens with randomized positions."""
-    seed: int = 0
-    """Seed of the test batches."""
+    seed: int | None = None
+    """Seed of the test batches; by default as the run was tested."""
     format: Format = "text"
     """How the result is printed."""
 
     def __call__(self) -> None:
         """Tests and shows the result."""
         run = Run((Store(self.store).find(self.run),))
-        show_run(run, Evaluation(self.stride, self.batch, self.seed), self.format, self.max_length)
+        asked = {"stride": self.stride, "batch": self.batch, "seed": self.seed}
+        changes = {name: value for name, value in asked.items() if value is not None}
+        evaluation = dataclasses.replace(run.experiment().evaluation, **changes)
+        show_run(run, evaluation, self.format, self.max_length)
 
 
 def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | None = None) -> None:

@@ -1,7 +1,7 @@
 """Slices of the runs that a table or figure is made of."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from randpos.catalog import get_combination
@@ -14,14 +14,17 @@ SEEDS = {"paper": tuple(range(10))}
 """Seeds of a budget; of all others, only seed 0."""
 RATES = {"paper": (1e-4, 3e-4, 5e-4)}
 """Learning rates of a budget; of all others, only the rate that the budget sets."""
+USUAL_BUDGET = "laptop"
+"""The budget of a table or figure, unless another is chosen."""
 
 
 @dataclass(frozen=True)
 class Slice:
     """How much of an artifact is run; an empty field keeps what the artifact has."""
 
-    budget: str = "paper"
-    """Name of the budget (see `randpos train --help`): steps, test lengths, seeds and rates."""
+    budget: str | None = None
+    """Name of the budget (see `randpos train --help`): steps, test lengths, seeds and rates. By
+    default laptop; in a grid file, settings that it does not name are the paper's."""
     tasks: tuple[str, ...] = ()
     """Only these tasks."""
     encodings: tuple[str, ...] = ()
@@ -33,7 +36,7 @@ class Slice:
     steps: int | None = None
     """Training steps instead of the budget's."""
     batch: int | None = None
-    """Examples per training step instead of 128."""
+    """Examples per training step instead of the budget's."""
     test_length: int | None = None
     """M instead of the budget's."""
     stride: int | None = None
@@ -43,9 +46,10 @@ class Slice:
 
     def expand(self, grid: Grid) -> list[Experiment]:
         """Returns the experiments of this slice of a grid."""
-        if self.budget not in PRESETS:
-            raise unknown("budget", self.budget, PRESETS)
-        base = flat(preset(self.budget).to_dict())
+        budget = "paper" if self.budget is None else self.budget
+        if budget not in PRESETS:
+            raise unknown("budget", budget, PRESETS)
+        base = flat(preset(budget).to_dict())
         changes: dict[str, Any] = {
             "steps": self.steps,
             "batch": self.batch,
@@ -68,8 +72,8 @@ class Slice:
             if asked[name] and name in grid.fixed and grid.fixed[name] not in asked[name]:
                 return []
         usual = {
-            "learning_rate": RATES.get(self.budget, (base["learning_rate"],)),
-            "seed": SEEDS.get(self.budget, (0,)),
+            "learning_rate": RATES.get(budget, (base["learning_rate"],)),
+            "seed": SEEDS.get(budget, (0,)),
         }
         axes = {name: asked.get(name) or values for name, values in grid.axes.items()}
         if self.encodings and "encoding" in axes and grid.name != "table1":
@@ -89,6 +93,8 @@ def expand(name: str, part: Slice) -> list[Experiment]:
     if name not in (*known, "all"):
         raise unknown("experiment", name, [*known, "all"])
     chosen = known.values() if name == "all" else [known[name]]
+    if part.budget is None:
+        part = replace(part, budget=USUAL_BUDGET)
     return expand_grids(name, [grid for artifact in chosen for grid in artifact.grids], part)
 
 

@@ -1,7 +1,7 @@
 """The shape of all tables: rows of tasks, columns of encodings, our values beside the paper's."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 View = Literal["ours", "in_domain", "seeds", "paper", "difference"]
@@ -105,6 +105,16 @@ class Table:
     def cell(self, row: Row, column: Column) -> Cell:
         """Returns a cell; an empty one where nothing is known."""
         return self.cells.get((row.key, column.key), Cell())
+
+    def measured(self) -> "Table":
+        """Returns the table without rows and columns that have no number of ours.
+
+        A table without any such number is returned whole.
+        """
+        ours = {key for key, cell in self.cells.items() if cell.ours}
+        rows = [row for row in self.rows if any(key[0] == row.key for key in ours)]
+        columns = [column for column in self.columns if any(key[1] == column.key for key in ours)]
+        return replace(self, rows=rows, columns=columns) if rows and columns else self
 
     def views(self) -> list[View]:
         """The chosen views, or those that show something: ours, and seeds where they differ."""
