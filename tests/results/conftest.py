@@ -10,12 +10,19 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from randpos.results import write_page
+from randpos.results.page.sections import Picture
 from randpos.results.page.serve import Site, make_server
 from randpos.store.tables import StoreTables
 from tests.browser import MISSING, find_browser, is_required
 from tests.results.stores import packed
 
 Open = Callable[..., Page]
+SHOW_EVERYTHING = """() => {
+    const box = document.getElementById("show-all");
+    if (!box.checked) box.click();
+    document.querySelectorAll(".part > details").forEach((part) => (part.open = true));
+}"""
+"""Shows rows, columns and tables of which nothing was run, and opens all sections."""
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +62,22 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     asked: list[str] = []
     file = f"file://{tmp_path}/page.html"
 
-    def start(what: StoreTables | str, width: int = 1280, **options: Any) -> Page:
+    def start(
+        what: StoreTables | str, width: int = 1280, everything: bool = True, **options: Any
+    ) -> Page:
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda m: problems.append(f"console: {m.text}"))
         page.on("pageerror", lambda e: problems.append(f"error: {e}"))
         if isinstance(what, StoreTables):
-            write_page(what, tmp_path / "page.html", {"A figure": b"<svg/>"})
+            write_page(what, tmp_path / "page.html", {"A figure": Picture(b"<svg/>", "Words.")})
             what = file
             page.on("request", lambda r: asked.append(r.url))
         page.goto(what)
         page.wait_for_selector("html[data-ready=yes]")
+        if everything:
+            page.evaluate(SHOW_EVERYTHING)
         return page
 
     yield start

@@ -16,7 +16,7 @@ from randpos.paper.published import published_cells
 from randpos.results import make_table
 from randpos.results.tables.table import Table
 from randpos.store.rows import stored_experiment
-from randpos.store.tables import ACCURACIES, RUNS, StoreTables, pack
+from randpos.store.tables import ACCURACIES, RUNS, SCHEMAS, StoreTables, pack
 from randpos.tasks import PAPER_TASKS
 
 USUAL = Experiment().to_dict()
@@ -73,6 +73,30 @@ def scored(results: list[tuple[dict[str, Any], float]]) -> StoreTables:
     return records(
         [settings for settings, _ in results], [a for r in results for a in accuracies_of(*r)]
     )
+
+
+def store_with_steps() -> StoreTables:
+    """Two seeds of two encodings, tested after 100 and 200 steps.
+
+    The score of a randomized run after s steps is (s / 100 + seed) / 10 + 1 / 2, else 1 / 2.
+    """
+    runs = [
+        run("even_pairs", name, seed) for name in ("rope", "randomized-rope") for seed in (0, 1)
+    ]
+    store = scored([(one, 0.5) for one in runs])
+    rows = [
+        {
+            "run": one["run"],
+            "step": step,
+            "length": length,
+            "accuracy": 0.5 + (one["encoding"] != "rope") * (step / 100 + one["seed"]) / 10,
+            "whole": 0.5,
+        }
+        for one in runs
+        for step in (100, 200)
+        for length in (40, 41, 500)
+    ]
+    return store._replace(tests=pl.DataFrame(rows, schema=SCHEMAS["tests"]))
 
 
 @cache

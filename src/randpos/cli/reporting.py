@@ -20,6 +20,7 @@ from randpos.errors import UserError, unknown
 from randpos.experiment import Experiment
 from randpos.paper.artifacts import ARTIFACTS, experiments, figures, tables
 from randpos.paper.experiments import Slice
+from randpos.results.page.sections import Picture
 from randpos.results.tables.table import Table
 from randpos.store.files import write_atomic
 from randpos.store.result import Accuracy
@@ -235,7 +236,7 @@ def show_curves(records: StoreTables, experiments: Sequence[Experiment]) -> None
             print(f"\n{task}: accuracy over length\n\n{drawn}\n")
 
 
-def pictures(records: StoreTables, store: Path, warn: bool = False) -> dict[str, bytes]:
+def pictures(records: StoreTables, store: Path, warn: bool = False) -> dict[str, Picture]:
     """Draws the figures that the store has the runs for; the page shows the curves itself.
 
     Args:
@@ -244,6 +245,7 @@ def pictures(records: StoreTables, store: Path, warn: bool = False) -> dict[str,
         warn: Warn about every figure that cannot be drawn, with the command that helps.
     """
     from randpos.results.figures import save
+    from randpos.results.figures.style import caption_of
 
     found = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -251,10 +253,12 @@ def pictures(records: StoreTables, store: Path, warn: bool = False) -> dict[str,
             if name == "curves":
                 continue
             try:
-                save(artifact.draw(records, store), Path(folder) / name)
+                figure = artifact.draw(records, store)
+                save(figure, Path(folder) / name)
             except UserError as error:
                 if warn:
                     warnings.warn(f"the report has no figure {name}: {error}", stacklevel=2)
                 continue
-            found[artifact.title] = (Path(folder) / f"{name}.svg").read_bytes()
+            content = (Path(folder) / f"{name}.svg").read_bytes()
+            found[artifact.title] = Picture(content, caption_of(figure))
     return found

@@ -2,15 +2,48 @@
 
 import base64
 import hashlib
+import html
 import json
 from collections.abc import Sequence
 from importlib.resources import files
+from string import Template
 from typing import Any
 
 
 def template(package: str, name: str) -> str:
     """Returns the text of a file in the folder `templates` of a package."""
     return (files(package) / "templates" / name).read_text(encoding="utf-8")
+
+
+def document(
+    style: str,
+    scripts: Sequence[str],
+    body: str,
+    *rules: str,
+    title: str,
+    description: str,
+    version: str = "",
+) -> str:
+    """Returns a whole HTML file.
+
+    Args:
+        style: The style of the page, added to the common one.
+        scripts: The text of every `<script>` of the body that runs.
+        body: The content of `<body>`.
+        rules: More rules of the content policy.
+        title: The title of the page.
+        description: One sentence for search engines and previews of links.
+        version: Of a served page, its version.
+    """
+    style = template("randpos.results", "base.css") + style
+    return Template(template("randpos.results", "document.html")).substitute(
+        policy=policy([style], scripts, *rules),
+        version=html.escape(version),
+        description=html.escape(description),
+        title=html.escape(title),
+        style=style,
+        body=body,
+    )
 
 
 def compact_json(data: Any) -> str:

@@ -8,6 +8,7 @@ import polars as pl
 from randpos.catalog import OWN_MODEL
 from randpos.paper.looks import task_label, task_order
 from randpos.results.scores import BUDGET, PAPER, counted_runs
+from randpos.results.variants import describe_variant
 
 TRAINING = [name for name in BUDGET if name != "test_length"]
 SHOWN_TASKS = 4
@@ -32,7 +33,7 @@ class Budget(NamedTuple):
         """
         words = f"{self.steps:,} steps of {self.batch:,} examples, "
         words += f"N={self.training_length:,}, M={self.test_length:,}"
-        return f"{words}; {self.variant}" if self.variant else words
+        return f"{words}; {describe_variant(self.variant)}" if self.variant else words
 
 
 PAPER_BUDGET = Budget("", PAPER.lengths.maximum, PAPER.test_length, PAPER.steps, PAPER.batch)

@@ -22,6 +22,7 @@ from randpos.results.figures import (
 )
 from randpos.results.figures.attention import shrink
 from randpos.results.figures.overview import L, M, N
+from randpos.results.figures.style import caption_of
 from randpos.tasks import PAPER_TASKS
 from tests.results.figures.gallery import (
     activations,
@@ -40,8 +41,14 @@ def line(axes: Axes, gid: str) -> np.ndarray:
     return np.asarray(found.get_xydata())
 
 
+def measured(axes: Axes) -> set[str]:
+    """The lines of a panel but those that join measured points."""
+    names = {str(one.get_gid()) for one in axes.lines}
+    return {name for name in names if " " not in name}
+
+
 def remarks(figure: Figure) -> str:
-    return " ".join(figure.get_supxlabel().split())
+    return caption_of(figure)
 
 
 def small(value: float, **changes):
@@ -53,7 +60,7 @@ def test_curves_have_a_panel_per_task_and_a_line_per_encoding() -> None:
     figure = curves(main_store())
     assert len(figure.axes) == 15
     for axes, task in zip(figure.axes, PAPER_TASKS, strict=True):
-        assert {str(curve.get_gid()) for curve in axes.lines} == {*PAPER_ROWS, "training", "chance"}
+        assert measured(axes) == {*PAPER_ROWS, "training", "chance"}
         assert set(line(axes, "chance")[:, 1]) == {PAPER_TASKS[task].chance}
         assert set(line(axes, "training")[:, 0]) == {40}
 
@@ -86,10 +93,29 @@ def test_the_number_of_seeds_of_each_line_is_stated() -> None:
     assert "2 seeds × 1 rate in every line" in words
 
 
+def test_measured_lengths_have_markers_and_interpolated_ones_dashes() -> None:
+    (axes,) = curves(records([small(0.6)])).axes
+    marked = next(one for one in axes.lines if one.get_gid() == "randomized-relative")
+    assert (marked.get_marker(), marked.get_linestyle(), marked.get_markevery()) == ("s", "None", 1)
+    # 40 and 41 are neighbours; from 1 to 40 and from 41 to 60 nothing was measured.
+    along = line(axes, "along randomized-relative")
+    joined = [i for i in range(len(along) - 1) if not np.isnan(along[i : i + 2]).any()]
+    assert [along[i : i + 2, 0].tolist() for i in joined] == [[40, 41]]
+    between = next(one for one in axes.lines if one.get_gid() == "between randomized-relative")
+    assert between.get_linestyle() == "--"
+
+
+def test_curves_that_coincide_are_named() -> None:
+    two = [small(0.6, encoding=name) for name in ("rope", "alibi")]
+    words = remarks(curves(records([*two, small(0.7, encoding="none")])))
+    assert "Curves that coincide: Reverse String: ALiBi = RoPE." in words
+    assert "coincide" not in remarks(curves(records([two[0], small(0.62, encoding="none")])))
+
+
 def test_tasks_and_encodings_can_be_chosen() -> None:
     figure = curves(main_store(), ["bucket_sort"], ["rope"])
     (axes,) = figure.axes
-    assert {str(curve.get_gid()) for curve in axes.lines} == {"rope", "training", "chance"}
+    assert measured(axes) == {"rope", "training", "chance"}
     with pytest.raises(UserError, match="of even_pairs, fire is there to draw curves of"):
         curves(main_store(), ["even_pairs"], ["fire"])
 

@@ -1,3 +1,4 @@
+import html
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,15 @@ from randpos.results.figures import curves, overview, pca, save
 from randpos.results.figures.style import FORMATS
 from tests.results.figures.gallery import activations, main_store
 from tests.results.figures.synthetic import records
+
+
+def test_the_caption_is_text_beside_the_picture_and_in_its_metadata(tmp_path: Path) -> None:
+    paths = save(pca(activations()), tmp_path / "pca")
+    assert [path.suffix for path in paths] == [".png", ".svg", ".pdf", ".txt"]
+    words = paths[-1].read_text().strip()
+    assert words.startswith("Activations of the answering tokens")
+    assert words in " ".join(html.unescape(paths[1].read_text()).split())
+    assert not any("answering tokens" in text.get_text() for text in pca(activations()).texts)
 
 
 def test_three_files_are_written_and_nothing_else(tmp_path: Path) -> None:
@@ -29,7 +39,7 @@ def test_the_same_data_give_the_same_bytes_whatever_the_user_has_set(tmp_path: P
         with matplotlib.rc_context({"font.size": 30, "axes.facecolor": "red", "savefig.dpi": 20}):
             second = [path.read_bytes() for path in save(draw(), tmp_path / f"b{number}")]
         assert first == second
-        assert len(set(first)) == len(FORMATS)
+        assert len(set(first)) == len(FORMATS) + 1  # the caption
 
 
 def test_no_file_names_a_date_or_a_program(tmp_path: Path) -> None:

@@ -4,14 +4,13 @@ from playwright.sync_api import expect
 
 from randpos.catalog import PAPER_ROWS
 from tests.results.conftest import Open
-from tests.results.stores import run, scored, small_store
+from tests.results.stores import run, scored, small_store, store_with_steps
 
 
 def test_tasks_and_encodings_of_the_curves_can_be_chosen(open_page: Open) -> None:
     page = open_page(small_store())
     panels = page.locator("#panels .panel")
     assert panels.locator("h3").all_inner_texts() == ["Even Pairs", "Reverse String"]
-    panels.nth(1).scroll_into_view_if_needed()
     lines = panels.nth(1).locator("svg .mark-line path")
     lines.nth(1).wait_for(state="attached")
     assert lines.count() == 2
@@ -39,13 +38,22 @@ def test_hovering_tells_the_accuracies(open_page: Open) -> None:
     tip.wait_for(state="visible")
     lines = tip.inner_text().split("\n")
     assert lines[0] == "length 500"
-    assert lines[1:] == ["Randomized RoPE", "91.0", "RoPE", "60.0"]
+    assert lines[1:] == ["Randomized RoPE", "89.0", "RoPE", "55.0"]  # means over two seeds
+
+
+def test_tests_along_the_way_are_drawn_over_steps(open_page: Open) -> None:
+    page = open_page(store_with_steps())
+    assert page.locator("#along").is_visible()
+    page.locator("#steps .mark-line path").nth(1).wait_for(state="attached")
+    assert page.locator("#steps .panel h3").all_inner_texts() == ["Even Pairs"]
+    page.locator("#table-runs tbody button").first.click()
+    assert "Score during training" in page.locator("#run").inner_text()
+    assert not open_page(small_store()).locator("#along").is_visible()
 
 
 def test_all_styles_can_be_told_apart(open_page: Open) -> None:
     store = scored([(run("reverse_string", name), 0.5) for name in PAPER_ROWS])
     page = open_page(store)
-    page.locator("#panels .panel").first.scroll_into_view_if_needed()
     lines = page.locator("#panels .mark-line path")
     lines.nth(12).wait_for(state="attached")
     kinds = {

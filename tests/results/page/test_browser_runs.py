@@ -58,9 +58,9 @@ def test_runs_that_did_not_end_well_say_so(open_page: Open) -> None:
     page.locator("#table-runs tbody button").click()
     assert "failed: out of <memory>" in page.locator("#run").inner_text()
     assert "not tested" in page.locator("#run").inner_text()
-    cards = page.locator("#cards").inner_text()
-    assert "6 complete" in cards
-    assert "1 diverged" in cards
+    counts = page.locator("#counts").inner_text()
+    assert "6 complete" in counts
+    assert "1 diverged" in counts
 
 
 def test_hostile_names_run_nothing_and_show_as_text(open_page: Open) -> None:
@@ -71,11 +71,9 @@ def test_hostile_names_run_nothing_and_show_as_text(open_page: Open) -> None:
     failed = run(HOSTILE, "rope", status="failed", reason=HOSTILE)
     store = records([bad, failed], accuracies_of(bad, 0.5))
     page = open_page(store)
-    page.locator("#panels .panel").first.scroll_into_view_if_needed()
     page.locator("#panels .mark-line path").first.wait_for(state="attached")
     page.locator("#table-runs tbody button").first.click()
     page.locator("#run summary").first.click()
-    page.locator("#machines summary").click()
     box = page.locator("#panels .chart").first.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 150, box["y"] + 80)
@@ -100,4 +98,4 @@ def test_the_served_page_follows_the_store_and_keeps_what_was_chosen(
     page.wait_for_function("() => window.before === undefined", timeout=60_000)
     page.wait_for_selector("html[data-ready=yes]")
     assert page.locator("#table1-paper").is_checked()
-    assert "3 complete" in page.locator("#cards").inner_text()
+    assert "3 complete" in page.locator("#counts").inner_text()

@@ -27,7 +27,7 @@ def test_every_table_is_there_with_caption_headings_and_budget(open_page: Open) 
         assert table.locator("caption").inner_text()
         assert table.locator("thead th:not([scope])").count() == 0
         assert table.locator("tbody th[scope=row]").count() >= 15
-        notes = page.locator(f"[data-table={name}] .note").inner_text()
+        notes = page.locator(f"[data-table={name}] .note").text_content() or ""
         assert "1,000 steps of 128 examples, N=40" in notes or name == "geometric"
     assert page.locator("#analysis img").get_attribute("alt") == "A figure"
 
@@ -73,7 +73,7 @@ def test_another_budget_can_be_chosen(open_page: Open) -> None:
     assert [text.partition(" steps")[0] for text in texts] == ["1,000", "50"]
     page.locator("#budget").select_option(index=1)
     assert cells(page, "table1")[0][0] == "30.0"
-    assert "50 steps of 128" in page.locator("[data-table=table1] .note").inner_text()
+    assert "50 steps of 128" in (page.locator("[data-table=table1] .note").text_content() or "")
     assert page.locator("#panels .panel").count() == 1
 
 
@@ -90,12 +90,26 @@ def test_the_papers_store_shows_the_papers_table(open_page: Open) -> None:
     page = open_page(store)
     expected = [[made.text(row, c, "paper") for c in made.columns] for row in made.rows]
     assert cells(page, "table1") == expected
-    assert "+12.0 points" in page.locator("#cards").inner_text()
+    assert "gain 12.0 points" in page.locator("#headline").inner_text()
 
 
 def test_an_empty_store_has_a_page_too(open_page: Open) -> None:
     page = open_page(records([], []))
     choose(page, "table1", "paper")
     assert cells(page, "table1")[0][0] == "50.4"
-    assert "No run of this budget was tested." in page.locator("#curves").inner_text()
+    assert "No run of this budget was tested." in page.locator("#result").inner_text()
     assert page.locator("#run-list [role=status]").inner_text() == "0 runs, page 1 of 1"
+
+
+def test_what_was_not_run_is_hidden_until_it_is_asked_for(open_page: Open) -> None:
+    store = small_store()
+    page = open_page(store, everything=False)
+    made = make_table(store, "table1").measured()
+    expected = [[made.text(row, c, "ours") for c in made.columns] for row in made.rows]
+    assert cells(page, "table1") == expected
+    assert len(made.rows) < 15
+    assert not page.locator("[data-table=readings]").is_visible()
+    assert not page.get_by_role("link", name="Ablations").is_visible()
+    page.get_by_label("Show what was not run").check()
+    assert len(cells(page, "table1")) == 15
+    assert page.get_by_role("link", name="Ablations").is_visible()

@@ -14,6 +14,7 @@ import pytest
 from randpos.results import make_table, score_runs, write_page
 from randpos.results.inlining import embedded
 from randpos.results.page.curves import learning_curve, over_length
+from randpos.results.page.sections import Picture
 from randpos.results.page.write import make_page
 from tests.results.stores import many_records, records, run, scored
 
@@ -58,7 +59,7 @@ def test_numbers_on_the_page_are_those_of_the_tables() -> None:
 
 def test_names_from_the_store_cannot_end_the_data() -> None:
     store = scored([(run(HOSTILE, "none", reason=HOSTILE), 0.5)])
-    page = make_page(store, {HOSTILE: b"<svg><script>alert(2)</script></svg>"})
+    page = make_page(store, {HOSTILE: Picture(b"<svg><script>alert(2)</script></svg>", HOSTILE)})
     assert "<script>alert(" not in page
     assert page.count("<script") == 5  # three of data, two of code
     assert data_of(page, "details")["reason"] == [HOSTILE]
@@ -91,9 +92,12 @@ def test_the_page_asks_for_nothing() -> None:
 
 
 def test_figures_are_pictures_never_markup() -> None:
-    page = make_page(scored([]), {"A & B": b"<svg onload='x'/>", "C": b"\x89PNG..."})
+    page = make_page(
+        scored([]), {"A & B": Picture(b"<svg onload='x'/>", "x < y"), "C": Picture(b"\x89PNG...")}
+    )
     assert '<img alt="A &amp; B" src="data:image/svg+xml;base64,' in page
     assert '<img alt="C" src="data:image/png;base64,' in page
+    assert "x &lt; y</figcaption>" in page
     assert "onload" not in page.partition("<main")[2].partition("<script")[0]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from randpos.errors import UserError
+from randpos.results.page.sections import Picture
 from randpos.results.page.serve import Site, fingerprint, make_server, serve
 from randpos.store.tables import StoreTables
 from tests.results.stores import packed
@@ -167,8 +168,8 @@ def test_serving_what_is_no_store_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_figures_are_made_of_the_records(tmp_path: Path) -> None:
-    def figures(records: StoreTables) -> dict[str, bytes]:
-        return {f"{records.runs.height} runs": b"<svg/>"}
+    def figures(records: StoreTables) -> dict[str, Picture]:
+        return {f"{records.runs.height} runs": Picture(b"<svg/>")}
 
     page = Site(packed(tmp_path / "store", 0.5, 0.6), figures).current()[1]
-    assert b"<figcaption>2 runs</figcaption>" in page
+    assert b"<figcaption><strong>2 runs.</strong></figcaption>" in page

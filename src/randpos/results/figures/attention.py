@@ -34,7 +34,7 @@ def attention(found: Sequence[Attention]) -> Figure:
     """Draws one row per model and length, one column per layer, all on one scale."""
     layers = len(found[0].layers)
     side = (WIDTH - 0.7) / layers
-    figure = Figure(figsize=(WIDTH, (side + 0.42) * len(found) + 0.6), layout="constrained")
+    figure = Figure(figsize=(WIDTH, (side + 0.42) * len(found) + 0.1), layout="constrained")
     # The square root shows faint patterns too, on the same scale for all panels.
     norm = PowerNorm(0.5, vmin=0.0, vmax=1.0)
     rows = figure.subfigures(len(found), 1, squeeze=False).flat

@@ -3,18 +3,19 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import polars as pl
-from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from randpos.errors import UserError
-from randpos.paper.looks import stacks, task_order, task_title
+from randpos.paper.looks import encoding_label, stacks, task_label, task_order, task_title
+from randpos.results.curves import curves_over_length
 from randpos.results.figures.legend import draw_legend, legend_rows
 from randpos.results.figures.style import (
+    BETWEEN,
     GUIDE,
     WIDTH,
     caption,
@@ -23,35 +24,27 @@ from randpos.results.figures.style import (
     line_style,
     percent,
     styled,
+    tasks_note,
 )
-from randpos.results.scores import (
-    best_rates,
-    best_runs,
-    counted_accuracies,
-    counted_runs,
-    score_runs,
-)
+from randpos.results.scores import best_rates, best_runs, counted_runs, score_runs
 from randpos.results.selection import alike_note, like_with_like, seeds_note, select
 from randpos.store.tables import StoreTables
 
 Statistic = Literal["best", "mean"]
 CAPTIONS = {
-    "best": "Lines: the run with the best score (the mean over lengths beyond N) over seeds and "
+    "best": "The run with the best score (the mean over lengths beyond N) over seeds and "
     "learning rates.",
-    "mean": "Lines: the mean over seeds at the learning rate with the best mean score; bands: one "
-    "standard deviation over seeds.",
+    "mean": "Mean over seeds at the learning rate with the best mean score; bands: one standard "
+    "deviation over seeds.",
 }
 SHARED = {"best": ("seed", "learning_rate"), "mean": ("learning_rate",)}
 """What all lines of a panel must share, so that their means are over the same seeds."""
 
 
-class Line(NamedTuple):
-    """The data of one line of a panel."""
-
-    lengths: Float[np.ndarray, " length"]
-    accuracies: Float[np.ndarray, " length"]
-    spread: Float[np.ndarray, " length"]
-    """The standard deviation over seeds; 0 of a single run."""
+MOST_MARKERS = 40
+"""Measured lengths that all get a marker; of more, some do."""
+SAME = 0.005
+"""Curves that differ by less at every length cannot be told apart."""
 
 
 def curves_of_store(records: StoreTables, store: Path) -> Figure:
@@ -90,47 +83,41 @@ def curves(
         )
     pick = best_runs if statistic == "best" else best_rates
     drawn = pick(runs, ["task", "encoding"])
-    points = counted_accuracies(records, drawn)
+    lines = curves_over_length(records, drawn)
     order = task_order(set(drawn["task"]))
 
     single = len(order) == 1
     columns = {1: 1, 2: 2, 4: 2}.get(len(order), 3)
     rows = math.ceil(len(order) / columns)
-    entries = legend_rows(set(drawn["encoding"]), single)
-    beside, above = max(3.6, 0.16 * len(entries) + 0.7), 1.45 * rows + 0.15 * len(entries) + 0.9
+    gaps = lines.select((pl.col("length").diff().over("task", "encoding") > 1).any())
+    entries = legend_rows(
+        set(drawn["encoding"]),
+        single,
+        sparse=gaps.item(),
+        bands=bool((lines["spread"] > 0).any()),
+        tasks=order,
+    )
+    beside, above = max(3.0, 0.16 * len(entries) + 0.7), 1.45 * rows + 0.15 * len(entries) + 0.3
     figure = Figure(figsize=(WIDTH, beside if single else above), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
     panels: list[Axes] = list(grid.flat)
     hide_unused(panels, len(order))
     for number, (axes, task) in enumerate(zip(panels, order, strict=False)):
-        _panel(axes, task, drawn.filter(pl.col("task") == task), points, statistic)
+        _panel(axes, task, drawn.filter(pl.col("task") == task), lines.filter(task=task))
         below = number + columns >= len(order)
         axes.set_xlabel("Sequence length" if below else "")
         axes.set_ylabel("Accuracy (%)" if number % columns == 0 else "")
     draw_legend(figure, entries, "outside right upper" if single else "outside upper center")
     counts = seeds_note(drawn if statistic == "mean" else runs).replace("cell", "line")
-    caption(figure, f"{CAPTIONS[statistic]} {counts}\n{' '.join(notes + alike_note(runs))}")
+    caption(
+        figure,
+        *(CAPTIONS[statistic], counts, *_same_lines(lines, order), *tasks_note(order)),
+        *(*notes, *alike_note(runs)),
+    )
     return figure
 
 
-def curve(runs: pl.DataFrame, points: pl.DataFrame) -> Line:
-    """Returns the mean over runs at each length; for a single run, the run itself."""
-    own = points.filter(pl.col("run").is_in(runs["run"].implode()))
-    table = own.group_by("length").agg(
-        pl.col("accuracy").mean().alias("mean"),
-        pl.col("accuracy").std().fill_null(0.0).alias("spread"),
-        pl.len().alias("runs"),
-    )
-    # Runs may be tested at different lengths; a mean over other runs at every length would jump.
-    table = table.filter(pl.col("runs") == len(runs)).sort("length")
-    return Line(
-        *(table[name].to_numpy().astype(np.float64) for name in ("length", "mean", "spread"))
-    )
-
-
-def _panel(
-    axes: Axes, task: str, runs: pl.DataFrame, points: pl.DataFrame, statistic: Statistic
-) -> None:
+def _panel(axes: Axes, task: str, runs: pl.DataFrame, lines: pl.DataFrame) -> None:
     seen, longest = runs["training_length"].item(0), runs["test_length"].item(0)
     axes.axvspan(0, seen, color="#f2f2f2", zorder=0)
     axes.axvline(seen, color=GUIDE, linestyle="--", linewidth=0.9, gid="training")
@@ -138,15 +125,56 @@ def _panel(
     names = [name for stack in stacks(set(runs["encoding"])) for name in stack]
     # Plain encodings first, so that they never cover a randomized one.
     names.sort(key=lambda name: name.startswith("randomized"))
-    for number, name in enumerate(names):
-        x, y, spread = curve(runs.filter(pl.col("encoding") == name), points)
-        style = line_style(name)
-        # Few markers, at other places on every line, so that they do not cover each other.
-        every = max(1, len(x) // 5)
-        axes.plot(x, y, **style, gid=name, markevery=(number * every // len(names), every))
-        if statistic == "mean" and spread.any():
-            axes.fill_between(x, y - spread, y + spread, color=style["color"], alpha=0.15, lw=0)
+    for name in names:
+        x, y, spread = (
+            lines.filter(encoding=name)[column].to_numpy().astype(np.float64)
+            for column in ("length", "mean", "spread")
+        )
+        _line(axes, name, x, y)
+        if spread.any():
+            color = line_style(name)["color"]
+            axes.fill_between(x, y - spread, y + spread, color=color, alpha=0.15, lw=0)
     axes.set_title(task_title(task))
     axes.set_xlim(0, longest)
     axes.set_ylim(0, 1.04)
     axes.yaxis.set_major_formatter(percent)
+
+
+def _line(axes: Axes, name: str, x: np.ndarray, y: np.ndarray) -> None:
+    """Draws markers at measured lengths, a line along neighbouring ones, thin dashes between."""
+    style = line_style(name)
+    color, line = style["color"], style.pop("linestyle")
+    gaps = np.flatnonzero(np.diff(x) > 1) + 1
+    if len(gaps):
+        axes.plot(x, y, color=color, gid=f"between {name}", **BETWEEN)
+    if len(gaps) < len(x) - 1:
+        parts = np.insert(x, gaps, np.nan), np.insert(y, gaps, np.nan)
+        axes.plot(*parts, color=color, linestyle=line, gid=f"along {name}")
+    every = math.ceil(len(x) / MOST_MARKERS)
+    axes.plot(x, y, **style, linestyle="", markevery=every, clip_on=False, gid=name)
+
+
+def _same_lines(lines: pl.DataFrame, tasks: Sequence[str]) -> list[str]:
+    """Names the encodings of each task whose curves lie on each other."""
+    notes = []
+    for task in tasks:
+        found = lines.filter(task=task).partition_by("encoding", as_dict=True)
+        names = [name for stack in stacks(str(key[0]) for key in found) for name in stack]
+        groups: list[list[str]] = []
+        for name in names:
+            for group in groups:
+                if _alike(found[(group[0],)], found[(name,)]):
+                    group.append(name)
+                    break
+            else:
+                groups.append([name])
+        words = [" = ".join(map(encoding_label, group)) for group in groups if len(group) > 1]
+        if words:
+            notes.append(f"{task_label(task)}: {', '.join(words)}")
+    return [f"Curves that coincide: {'; '.join(notes)}."] if notes else []
+
+
+def _alike(one: pl.DataFrame, other: pl.DataFrame) -> bool:
+    if not one["length"].equals(other["length"]):
+        return False
+    return bool(((one["mean"] - other["mean"]).abs() < SAME).all())

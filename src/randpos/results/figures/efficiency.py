@@ -27,7 +27,7 @@ def efficiency_of_store(records: StoreTables, store: Path) -> Figure:
 @styled
 def efficiency(found: Efficiency) -> Figure:
     """Draws accuracy over training time on a logarithmic axis, for both ways to train."""
-    figure = Figure(figsize=(5.6, 3.9), layout="constrained")
+    figure = Figure(figsize=(5.6, 3.3), layout="constrained")
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.axhline(THRESHOLD, color="black", linestyle=":", linewidth=0.8, gid="threshold")

@@ -1,41 +1,67 @@
 """The legend of the curves over length: each encoding above its randomized version."""
 
-from typing import Literal
+from collections.abc import Collection
+from functools import partial
+from typing import Any, Literal
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from randpos.paper.looks import stacks
-from randpos.results.figures.style import GUIDE, sample_chance, sample_line
+from randpos.results.figures.style import GUIDE, NOTE, sample_chance, sample_line
+from randpos.tasks import TASKS
 
 WIDEST = 5
 """Columns of the legend: as many as fit the width."""
 
 
-def legend_rows(encodings: set[str], single: bool) -> list[list[Line2D]]:
+DAGGER: Any = {"marker": r"$\dagger$", "label": "Solvable without positions"}
+Entry = Line2D | Patch
+
+
+def legend_rows(
+    encodings: set[str], single: bool, *, sparse: bool, bands: bool, tasks: Collection[str]
+) -> list[list[Entry]]:
     """Returns the legend row by row: plain encodings with their randomized versions under them.
 
     Next to a single panel there is room for one column only.
+
+    Args:
+        encodings: What is drawn.
+        single: Whether there is one panel.
+        sparse: Whether some lines are interpolated between measured lengths.
+        bands: Whether some lines have a band.
+        tasks: The panels.
     """
-    guides = [
-        Line2D([], [], color=GUIDE, linestyle="--", linewidth=0.9, label="Longest training length"),
-        sample_chance(),
+    sample = partial(sample_line, sparse=sparse)
+    guides: list[Entry] = [
+        Line2D([], [], color=GUIDE, linestyle="--", linewidth=0.9, label="Longest training length")
     ]
+    known = [TASKS[task] for task in tasks if task in TASKS]
+    if known:
+        guides.append(sample_chance())
+    if bands:
+        guides.append(Patch(color=NOTE, alpha=0.2, linewidth=0, label="± 1 sd over seeds"))
+    if any(task.permutation_invariant for task in known):
+        guides.append(Line2D([], [], linestyle="", color="black", **DAGGER))
     found = stacks(encodings)
     if single:
-        return [[sample_line(name)] for stack in found for name in stack] + [[g] for g in guides]
+        lines: list[list[Entry]] = [[sample(name)] for stack in found for name in stack]
+        return lines + [[guide] for guide in guides]
     pairs = [stack[:2] for stack in found if len(stack) > 1]
-    rest = [sample_line(name) for s in found for name in (s if len(s) == 1 else s[2:])] + guides
-    rows: list[list[Line2D]] = []
+    rest: list[Entry] = [sample(name) for s in found for name in (s if len(s) == 1 else s[2:])]
+    rest += guides
+    rows: list[list[Entry]] = []
     for start in range(0, len(pairs), WIDEST):
         some = pairs[start : start + WIDEST]
-        rows += [[sample_line(pair[i]) for pair in some] for i in (0, 1)]
+        rows += [[sample(pair[i]) for pair in some] for i in (0, 1)]
     return rows + [rest[start : start + WIDEST] for start in range(0, len(rest), WIDEST)]
 
 
 def draw_legend(
     figure: Figure,
-    rows: list[list[Line2D]],
+    rows: list[list[Entry]],
     place: Literal["outside right upper", "outside upper center"],
 ) -> None:
     """Draws rows of entries outside of the panels; the layout makes room for them."""

@@ -32,7 +32,7 @@ def pca_of_store(records: StoreTables, store: Path, task: str = "reverse_string"
 def pca(found: Sequence[Activations]) -> Figure:
     """Draws one row per model: its embeddings and layers, with both lengths in one plane."""
     layers = len(found[0].layers)
-    figure = Figure(figsize=(WIDTH, 1.74 * len(found) + 0.95), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 1.74 * len(found) + 0.35), layout="constrained")
     rows = figure.subfigures(len(found), 1, squeeze=False).flat
     for part, model in zip(rows, found, strict=True):
         part.suptitle(_heading(model), x=0.01, ha="left", fontsize=8.5)

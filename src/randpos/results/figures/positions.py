@@ -18,6 +18,7 @@ from randpos.results.figures.style import (
     percent,
     sample_chance,
     styled,
+    tasks_note,
 )
 from randpos.results.scores import best_runs, score_runs
 from randpos.results.tables.sweeps import compared, swept_over_maximum
@@ -44,7 +45,7 @@ def max_position(records: StoreTables, encoding: str = "randomized-relative") ->
     columns = min(3, len(order))
     rows = math.ceil(len(order) / columns)
     wide = {1: 4.2, 2: 6.2}.get(columns, WIDTH)
-    figure = Figure(figsize=(wide, 2.2 * rows + 0.9), layout="constrained")
+    figure = Figure(figsize=(wide, 2.1 * rows + 0.4), layout="constrained")
     panels: list[Axes] = list(figure.subplots(rows, columns, squeeze=False, sharey=True).flat)
     hide_unused(panels, len(order))
     for number, (axes, task) in enumerate(zip(panels, order, strict=False)):
@@ -56,7 +57,7 @@ def max_position(records: StoreTables, encoding: str = "randomized-relative") ->
     if any(task in TASKS for task in order):
         figure.legend(handles=[sample_chance()], loc="outside upper right")
     remark = "Score: mean accuracy over lengths N+1 to M. Line: the best run; dots: every run."
-    caption(figure, "\n".join([remark, " ".join(notes)]))
+    caption(figure, remark, *notes, *tasks_note(order))
     return figure
 
 

@@ -3,8 +3,7 @@
 import contextlib
 import functools
 import io
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, ParamSpec
 
@@ -47,6 +46,8 @@ FORMATS: dict[str, dict[str, Any]] = {
     "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
 }
 """File types, and the metadata to leave out: it changes from day to day."""
+CAPTION_KEYS = {"png": "Description", "svg": "Description", "pdf": "Subject"}
+"""The metadata that holds the caption."""
 
 WIDTH = 7.0
 """Inches: a little more than the text width of the paper."""
@@ -56,6 +57,13 @@ SHORT, LONG = "#0072b2", "#e69f00"
 GUIDE, NOTE = "#c0392b", "#555555"
 """The end of the training range (red, as in the paper), and remarks."""
 
+LEVELS = {
+    "R": "regular",
+    "DCF": "deterministic context-free",
+    "CS": "context-sensitive",
+}
+BETWEEN: Any = {"linestyle": (0, (4, 2)), "linewidth": 0.8}
+"""Lines between measured points, where values are interpolated."""
 CHANCE: Any = {"color": "black", "linestyle": ":", "linewidth": 0.8}
 
 Arguments = ParamSpec("Arguments")
@@ -79,7 +87,9 @@ def styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:
-    """Writes a figure as PNG, SVG and PDF, each atomically and with the same bytes every time.
+    """Writes a figure as PNG, SVG and PDF, and its caption as text beside them.
+
+    Each file is written atomically and has the same bytes every time.
 
     Args:
         figure: The figure.
@@ -88,30 +98,28 @@ def save(figure: Figure, stem: Path) -> list[Path]:
     Returns:
         The files.
     """
-    paths = []
+    paths, words = [], caption_of(figure)
     for kind, metadata in FORMATS.items():
         buffer, path = io.BytesIO(), stem.parent / f"{stem.name}.{kind}"
+        about = {CAPTION_KEYS[kind]: words} if words else {}
         with _styled():
-            figure.savefig(buffer, format=kind, metadata=metadata, dpi=200)
+            figure.savefig(buffer, format=kind, metadata=metadata | about, dpi=200)
         write_atomic(path, buffer.getvalue())
         paths.append(path)
+    if words:
+        paths.append(stem.parent / f"{stem.name}.txt")
+        write_atomic(paths[-1], f"{words}\n".encode())
     return paths
 
 
-def caption(figure: Figure, text: str, *, size: float = 6.8) -> None:
-    """Writes a caption under a figure; the layout makes room for it."""
-    # About the number of letters of this size that fit the width.
-    wide = int(figure.get_figwidth() * 72 / (0.55 * size))
-    wrapped = "\n".join(line for part in text.split("\n") for line in textwrap.wrap(part, wide))
-    figure.supxlabel(
-        wrapped,
-        x=0.01,
-        ha="left",
-        fontsize=size,
-        color=NOTE,
-        linespacing=1.35,
-        multialignment="left",
-    )
+def caption(figure: Figure, *sentences: str) -> None:
+    """Gives a figure its caption: text beside the picture, and not part of it."""
+    figure.set_label(" ".join(" ".join(sentences).split()))
+
+
+def caption_of(figure: Figure) -> str:
+    """Returns the caption of a figure, in one line; empty if it has none."""
+    return str(figure.get_label())
 
 
 def line_style(name: str) -> dict[str, Any]:
@@ -127,9 +135,9 @@ def line_style(name: str) -> dict[str, Any]:
     }
 
 
-def sample_line(name: str) -> Line2D:
-    """Returns the legend entry of an encoding."""
-    return Line2D([], [], **line_style(name))
+def sample_line(name: str, sparse: bool = False) -> Line2D:
+    """Returns the legend entry of an encoding; sparse lines are interpolated between markers."""
+    return Line2D([], [], **(line_style(name) | (BETWEEN if sparse else {})))
 
 
 def hide_unused(panels: list[Axes], used: int) -> None:
@@ -148,6 +156,16 @@ def chance_line(axes: Axes, task: str) -> None:
 def sample_chance() -> Line2D:
     """Returns the legend entry of the accuracy of guessing."""
     return Line2D([], [], **CHANCE, label="Chance")
+
+
+def tasks_note(tasks: Iterable[str]) -> list[str]:
+    """Explains the signs in the titles of tasks."""
+    known = [TASKS[task] for task in tasks if task in TASKS]
+    notes = []
+    if any(task.permutation_invariant for task in known):
+        notes.append("† permutation-invariant: can be solved without positions.")
+    levels = [f"{level} {LEVELS[level]}" for level in LEVELS if level in {t.level for t in known}]
+    return [*notes, f"Levels: {', '.join(levels)}."] if levels else notes
 
 
 def percent(value: float, _: object = None) -> str:

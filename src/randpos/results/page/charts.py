@@ -44,6 +44,7 @@ def _near(alt: Any) -> Any:
 def _curves(alt: Any) -> Any:
     """Accuracy over length: a line for each series, the training range, the level of chance."""
     data, facts, near = alt.NamedData("curves"), alt.NamedData("facts"), _near(alt)
+    bands_data, marks_data = alt.NamedData("bands"), alt.NamedData("marks")
     x = alt.X("x:Q").title("length").scale(domainMin=1, nice=False)
     # A little more than 100, or a perfect line would lie on the edge.
     y = alt.Y("y:Q").title("accuracy in %").scale(domain=[0, 102], nice=False)
@@ -51,6 +52,7 @@ def _curves(alt: Any) -> Any:
         alt.Chart(facts)
         .mark_rect(opacity=0.12)
         .encode(x=alt.X("first:Q"), x2="last:Q", color=alt.value("#888888"))
+        .transform_filter("isValid(datum.last)")
     )
     chance = (
         alt.Chart(facts)
@@ -60,18 +62,27 @@ def _curves(alt: Any) -> Any:
     )
     # The page sets the domains and ranges of both scales.
     scale = alt.Scale(domain=[], range=[])
+    color = alt.Color("series:N", scale=scale, legend=None)
+    bands = (
+        alt.Chart(bands_data)
+        .mark_area(opacity=0.15, clip=True)
+        .encode(x=x, y=alt.Y("low:Q").scale(domain=[0, 102], nice=False), y2="high:Q", color=color)
+    )
     lines = (
         alt.Chart(data)
         .mark_line(strokeWidth=1.8, clip=True)
         .encode(
             x=x,
             y=y,
-            color=alt.Color("series:N", scale=scale, legend=None),
+            color=color,
             strokeDash=alt.StrokeDash("series:N", scale=scale, legend=None),
         )
     )
-    points = lines.mark_point(size=24, filled=True).encode(
-        strokeDash=alt.value([1, 0]), opacity=_visible(alt, near, 1)
+    points = alt.Chart(marks_data).mark_point(size=16, filled=True).encode(x=x, y=y, color=color)
+    chosen = (
+        alt.Chart(data)
+        .mark_point(size=40, filled=True)
+        .encode(x=x, y=y, color=color, opacity=_visible(alt, near, 1))
     )
     rule = (
         alt.Chart(data)
@@ -80,7 +91,9 @@ def _curves(alt: Any) -> Any:
         .encode(x=x, opacity=_visible(alt, near, 0.6))
         .add_params(near)
     )
-    return alt.layer(seen, chance, lines, points, rule).properties(width="container", height=210)
+    return alt.layer(seen, chance, bands, lines, points, chosen, rule).properties(
+        width="container", height=210
+    )
 
 
 def _line(alt: Any) -> Any:

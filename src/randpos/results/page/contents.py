@@ -8,10 +8,19 @@ import polars as pl
 from randpos import __version__
 from randpos.paper.artifacts import tables
 from randpos.paper.looks import encoding_label, encoding_order, task_label, task_order
-from randpos.results.page.curves import COARSE, best_curves, learning_curve, over_length, styles
+from randpos.results.page.curves import (
+    COARSE,
+    learning_curve,
+    mean_curves,
+    over_length,
+    over_steps,
+    styles,
+)
+from randpos.results.page.headline import headline
 from randpos.results.selection import TRAINING, Budget, budgets, span, usual_positions, within
 from randpos.results.tables.formats import legend
 from randpos.results.tables.table import Column, Row, Table, View
+from randpos.results.variants import describe_variant
 from randpos.store.tables import StoreTables
 
 SHOWN_BUDGETS = 8
@@ -33,15 +42,18 @@ def summary(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
         scored: Its runs, as `score_runs` returns them.
     """
     shown: list[Budget | None] = [*budgets(scored)[:SHOWN_BUDGETS]] or [None]
-    panels = [best_curves(records, usual_positions(within(scored, budget))) for budget in shown]
-    drawn = {line["encoding"] for panel in panels for task in panel for line in task["series"]}
+    panels = [mean_curves(records, usual_positions(within(scored, budget))) for budget in shown]
+    drawn = {
+        line["encoding"] for panel in panels for task in panel["lengths"] for line in task["series"]
+    }
     return {
         "version": __version__,
         "overview": overview(scored),
+        "headlines": [headline(scored, budget) for budget in shown],
         "budgets": [budget.text if budget else "No complete run" for budget in shown],
         "tables": {
             name: [
-                as_data(artifact.make_table(scored, budget))
+                as_data(artifact.make_table(scored, budget), artifact.section == "Ablations")
                 for budget in ([None] if artifact.compares_settings else shown)
             ]
             for name, artifact in tables().items()
@@ -73,7 +85,10 @@ def overview(scored: pl.DataFrame) -> dict[str, Any]:
         "tasks": scored["task"].n_unique(),
         "encodings": scored["encoding"].n_unique(),
         "hours": scored["hours"].sum(),
-        "what": what.to_dicts(),
+        "what": [
+            row | {"variant": row["variant"] and describe_variant(row["variant"])}
+            for row in what.iter_rows(named=True)
+        ],
         "where": _machines(scored),
     }
 
@@ -101,8 +116,13 @@ def _machines(runs: pl.DataFrame) -> list[dict[str, Any]]:
     return machines
 
 
-def as_data(table: Table) -> dict[str, Any]:
-    """Returns a table with every number formatted, as in all other formats."""
+def as_data(table: Table, compares: bool = False) -> dict[str, Any]:
+    """Returns a table with every number formatted, as in all other formats.
+
+    Args:
+        table: The table.
+        compares: Whether a row with at most half of its numbers compares nothing.
+    """
     views = table.views()
 
     def cell(row: Row, column: Column) -> dict[str, Any]:
@@ -127,6 +147,7 @@ def as_data(table: Table) -> dict[str, Any]:
         "columns": [[column.label, column.group, column.signed] for column in table.columns],
         "rows": [[row.label, row.level, row.dagger, row.chance] for row in table.rows],
         "cells": [[cell(row, column) for column in table.columns] for row in table.rows],
+        "least": len(table.columns) // 2 + 1 if compares else 1,
         "notes": legend(table),
     }
 
@@ -140,6 +161,7 @@ def run_details(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
         x, y = drawn.get(run, ([], []))
         lengths.append(grids.setdefault(tuple(x), len(grids)))
         accuracies.append(y)
+    tests = {row[0]: row[1:] for row in over_steps(records, scored).iter_rows()}
     names = ["run", "seed", "learning_rate", "steps", "batch", "status", "reason", "maximum"]
     names += ["reading", "draw", "training_length", "test_length", "tested_batch", "step"]
     shares = ["score", "score_error", "in_domain"]
@@ -158,4 +180,5 @@ def run_details(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
         "grids": [list(grid) for grid in grids],
         "lengths": lengths,
         "accuracies": accuracies,
+        "tests": [tests.get(run) for run in scored["run"]],
     }

@@ -7,8 +7,14 @@ from typing import Any
 import polars as pl
 
 from randpos.paper.looks import encoding_label, encoding_order, look, task_label, task_order
-from randpos.results.scores import best_runs, counted_accuracies, counted_runs
-from randpos.results.selection import like_with_like, seeds_note
+from randpos.results.curves import (
+    CELL,
+    curves_over_length,
+    curves_over_steps,
+    scores_over_steps,
+)
+from randpos.results.scores import best_rates, counted_accuracies, counted_runs
+from randpos.results.selection import like_with_like, span
 from randpos.store.tables import StoreTables
 from randpos.tasks import TASKS
 
@@ -18,52 +24,80 @@ DASHES = {"--": [5, 3], "-": [1, 0], ":": [1, 3]}
 """The lines of `looks` for Vega-Lite."""
 
 
-def over_length(records: StoreTables, scored: pl.DataFrame, points: int) -> pl.DataFrame:
-    """Returns one row for each tested run: `lengths` and `accuracies`, both as lists.
+def thinned(rows: pl.DataFrame, by: list[str], axis: str, points: int) -> pl.DataFrame:
+    """Keeps about so many rows of each group; always the first, the last, N and N+1 of lengths.
 
     Args:
-        records: The store.
-        scored: The runs to keep.
-        points: How many lengths are kept, about; always the first, the last, N and N+1.
+        rows: Sorted by `by` and `axis`.
+        by: The columns of a group.
+        axis: `length`, beside a column training_length, or `step`.
+        points: How many rows of a group are kept, about.
     """
-    rows = counted_accuracies(records, scored)
-    place, count = pl.int_range(pl.len()).over("run"), pl.len().over("run")
+    place, count = pl.int_range(pl.len()).over(by), pl.len().over(by)
     every = (count + points - 1) // points
-    edge = (pl.col("length") - pl.col("training_length")).is_in([0, 1])
-    kept = rows.filter((place % every == 0) | (place == count - 1) | edge)
-    thousandths = (pl.col("accuracy") * 1000).round().cast(pl.Int16)
-    return kept.group_by("run", maintain_order=True).agg("length", accuracies=thousandths)
+    kept = (place % every == 0) | (place == count - 1)
+    if axis == "length":
+        kept |= (pl.col("length") - pl.col("training_length")).is_in([0, 1])
+    return rows.filter(kept)
 
 
-def best_curves(records: StoreTables, chosen: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns, for each task, the curves of the best run of each encoding.
+def over_length(records: StoreTables, scored: pl.DataFrame, points: int) -> pl.DataFrame:
+    """Returns one row for each tested run: `length` and `accuracies`, both as lists."""
+    rows = thinned(counted_accuracies(records, scored), ["run"], "length", points)
+    return rows.group_by("run", maintain_order=True).agg(
+        "length", accuracies=thousandths("accuracy")
+    )
+
+
+def over_steps(records: StoreTables, scored: pl.DataFrame) -> pl.DataFrame:
+    """Returns one row for each run that was tested along the way: `step` and `scores`, as lists."""
+    rows = thinned(scores_over_steps(records, scored), ["run"], "step", COARSE)
+    return rows.group_by("run", maintain_order=True).agg("step", scores=thousandths("score"))
+
+
+def thousandths(column: str) -> pl.Expr:
+    """Returns a share as a whole number."""
+    return (pl.col(column) * 1000).round().cast(pl.Int16)
+
+
+def mean_curves(records: StoreTables, chosen: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """Returns the panels over length and over steps, each with the mean curve of every encoding.
 
     Args:
         records: The store.
         chosen: Scored runs of one budget and one way to draw positions.
     """
-    shared = like_with_like(counted_runs(chosen), ["encoding"], ["task"])
-    best = best_runs(shared, ["task", "encoding"])
-    drawn = {row[0]: row[1:] for row in over_length(records, best, FINE).iter_rows()}
+    shared = like_with_like(counted_runs(chosen), ["encoding"], ["task"], ("learning_rate",))
+    runs = best_rates(shared, CELL)
+    seen = runs.group_by("task").agg(pl.col("training_length").max())
+    by_length = curves_over_length(records, runs).join(seen, on="task", maintain_order="left")
+    by_step = curves_over_steps(records, runs)
+    return {
+        "lengths": _panels(thinned(by_length, CELL, "length", FINE), runs, "length"),
+        "steps": _panels(thinned(by_step, CELL, "step", FINE), runs, "step"),
+    }
+
+
+def _panels(lines: pl.DataFrame, runs: pl.DataFrame, axis: str) -> list[dict[str, Any]]:
+    """Returns one panel per task: its series, and what all of them share."""
+    short = lines.group_by(CELL, maintain_order=True).agg(
+        axis, thousandths("mean"), thousandths("spread")
+    )
     panels = []
-    for task in task_order(best["task"].unique()):
-        runs = best.filter(pl.col("task") == task)
-        by_encoding = dict(runs.select("encoding", "run").iter_rows())
-        series = [
-            {
-                "encoding": encoding,
-                "run": by_encoding[encoding],
-                "x": drawn[by_encoding[encoding]][0],
-                "y": drawn[by_encoding[encoding]][1],
-            }
-            for encoding in encoding_order(by_encoding)
-        ]
-        chance = 100 * TASKS[task].chance if task in TASKS else None
-        seen = runs["training_length"].max()
-        over = seeds_note(shared.filter(pl.col("task") == task)).replace("cell", "line")
-        label = task_label(task)
+    for task in task_order(short["task"].unique()):
+        series = {row[1]: row[2:] for row in short.filter(pl.col("task") == task).iter_rows()}
+        own = runs.filter(pl.col("task") == task)
         panels.append(
-            {"label": label, "over": over, "chance": chance, "seen": seen, "series": series}
+            {
+                "label": task_label(task),
+                "over": f"seeds: {span(own.group_by('encoding').len()['len'])}",
+                "chance": 100 * TASKS[task].chance if task in TASKS else None,
+                "seen": own["training_length"].max(),
+                "series": [
+                    {"encoding": name, **dict(zip("xys", series[name], strict=True))}
+                    for name in encoding_order(series)
+                ],
+            }
         )
     return panels
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from randpos.errors import UserError
+from randpos.results.page.sections import Picture
 from randpos.results.page.write import make_page
 from randpos.store.tables import StoreTables, read_store
 
 HOST = "127.0.0.1"
-Figures = Callable[[StoreTables], Mapping[str, bytes]]
+Figures = Callable[[StoreTables], Mapping[str, Picture]]
 
 
 def fingerprint(store: Path) -> str:

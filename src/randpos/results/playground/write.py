@@ -9,7 +9,7 @@ from typing import Any
 from randpos import __version__
 from randpos.errors import UserError
 from randpos.paper.looks import task_label, task_order
-from randpos.results.inlining import embedded, policy, template
+from randpos.results.inlining import document, embedded, template
 from randpos.results.playground.models import (
     Player,
     Precision,
@@ -77,13 +77,18 @@ def make_playground(players: Sequence[Player], precision: Precision = "float16")
         f"{packed_weights(player, precision)}</script>"
         for number, player in enumerate(players)
     )
-    return Template(_template("page.html")).substitute(
-        policy=policy([style], [engine, script], "connect-src 'none'", "worker-src blob:"),
-        style=style,
-        about=embedded(about),
-        weights=weights,
-        engine=engine,
-        script=script,
+    body = Template(_template("page.html")).substitute(
+        about=embedded(about), weights=weights, engine=engine, script=script
+    )
+    return document(
+        style,
+        [engine, script],
+        body,
+        "connect-src 'none'",
+        "worker-src blob:",
+        title="Longer than trained: a playground of randomized positional encodings",
+        description="Two Transformers, trained on short inputs, run in your browser. Make the "
+        "input longer and see which one still works.",
     )
 
 

@@ -1,8 +1,8 @@
 // Vega-Lite charts in the colours of the page.
 
 const specs = readData("specs");
-const dark = window.matchMedia("(prefers-color-scheme: dark)");
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+// Variables of the style, so that charts follow the colours of the system, and of paper.
+const colour = (name) => `var(--${name})`;
 
 function theme() {
   const text = { labelColor: colour("faint"), titleColor: colour("faint"), titleFontWeight: "normal" };

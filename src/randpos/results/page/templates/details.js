@@ -32,7 +32,7 @@ function makeDetails(data) {
       ["Lengths", `N=${data.training_length[i]}, M=${data.test_length[i]}`],
       ["Positions", data.maximum[i] === null ? "ordinal" : `L=${data.maximum[i]}, ${data.reading[i]}, ${data.draw[i]}`],
       ["Tested on", data.tested_batch[i] ? `${number(data.tested_batch[i])} examples per length` : "not tested"],
-      ["Hours", number(data.hours[i], 2)],
+      ["Training time", duration(data.hours[i])],
     ];
     const charts = [];
     const curve = data.curve[i];
@@ -47,6 +47,11 @@ function makeDetails(data) {
     if (lengths.length) {
       const tested = lengths.map((x, j) => ({ x, y: data.accuracies[i][j] / 10 }));
       charts.push([panel("Accuracy over length", "Accuracy over tested lengths"), tested, { x: "length", y: "accuracy in %", digits: 1, domain: [0, 102] }]);
+    }
+    if (data.tests[i]) {
+      const [steps, scores] = data.tests[i];
+      const along = steps.map((x, j) => ({ x, y: scores[j] / 10 }));
+      charts.push([panel("Score during training", "Score over training steps"), along, { x: "step", y: "score in %", digits: 1, domain: [0, 102] }]);
     }
     document.querySelectorAll("#run .chart").forEach(dropChart);
     byId("run").replaceChildren(
@@ -68,7 +73,6 @@ function makeDetails(data) {
     byId("h-runs").scrollIntoView();
   }
 
-  dark.addEventListener("change", () => current && draw());
   return (run, quiet) => {
     if (!places.has(run)) return;
     current = run;

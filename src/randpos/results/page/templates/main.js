@@ -1,25 +1,43 @@
 // Puts the page together.
 
 let chosenBudget = 0;
+let showAll = false;
 let showRun = () => {};
 
 async function main() {
   const page = readData("summary");
   chosenBudget = Math.min(memory.read("budget", 0), page.budgets.length - 1);
+  showAll = memory.read("all", false);
   showOverview(page);
   const places = [...document.querySelectorAll(".table")];
-  const redraw = places.map((place) => makeTable(place, page.tables[place.dataset.table]));
-  redraw.push(makeCurves(page));
+  const tables = places.map((place) => makeTable(place, page.tables[place.dataset.table]));
+  const drawTables = () => {
+    tables.forEach((draw) => draw());
+    hideEmpty();
+  };
+  const drawCurves = makeCurves(page);
+  const drawAll = () => {
+    showHeadline(page);
+    drawTables();
+    drawCurves();
+  };
   const select = byId("budget");
   select.append(...page.budgets.map((text, i) => make("option", { value: i }, text)));
   select.value = chosenBudget;
   select.addEventListener("change", () => {
     chosenBudget = Number(select.value);
     memory.write("budget", chosenBudget);
-    redraw.forEach((draw) => draw());
+    drawAll();
   });
-  byId("budget-choice").hidden = page.budgets.length < 2;
-  redraw.forEach((draw) => draw());
+  select.disabled = page.budgets.length < 2;
+  byId("show-all").checked = showAll;
+  byId("show-all").addEventListener("change", () => {
+    showAll = byId("show-all").checked;
+    memory.write("all", showAll);
+    drawTables();
+  });
+  drawAll();
+  followLinks();
   if (live) followStore();
   const data = await unpack();
   const show = makeDetails(data);

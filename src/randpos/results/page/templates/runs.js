@@ -3,7 +3,7 @@
 const PAGE = 25;
 const COLUMNS = [
   ["task", "Task"], ["encoding", "Encoding"], ["seed", "Seed"], ["learning_rate", "Rate"], ["steps", "Steps"],
-  ["status", "Status"], ["score", "Score %"], ["in_domain", "In-domain %"], ["hours", "Hours"], ["run", "Run"],
+  ["status", "Status"], ["score", "Score %"], ["in_domain", "In-domain %"], ["hours", "Time"], ["run", "Run"],
 ];
 const TEXT = new Set(["task", "encoding", "status", "run"]);
 
@@ -27,7 +27,7 @@ function makeRuns(data) {
     steps: (steps) => number(steps),
     score: (score) => (score === null ? "–" : number(100 * score, 1)),
     in_domain: (share) => (share === null ? "–" : number(100 * share, 1)),
-    hours: (hours) => number(hours, 2),
+    hours: (hours) => duration(hours),
   };
 
   function change(values) {
@@ -96,8 +96,8 @@ function makeRuns(data) {
     };
     const count = make("span", { role: "status" }, `${number(found.length)} runs, page ${state.page + 1} of ${pages}`);
     byId("run-list").replaceChildren(
-      make("div", { class: "scroll wide", tabindex: "0", role: "region", "aria-label": "Runs" }, table),
-      make("div", { class: "bar" }, step(-1, "← previous"), step(1, "next →"), count),
+      scrollable("Runs", table, "wide"),
+      make("div", { class: "bar" }, pages > 1 ? [step(-1, "← previous"), step(1, "next →")] : null, count),
     );
     if (focus && byId(focus)) byId(focus).focus();
   }

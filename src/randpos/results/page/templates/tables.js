@@ -10,8 +10,19 @@ function makeTable(place, variants) {
     draw();
   }
 
+  // The rows and columns of which something was run, or all.
+  function measured(table) {
+    const ran = (row, column) => "ours" in table.cells[row][column];
+    const rows = table.rows.map((_, i) => i), columns = table.columns.map((_, i) => i);
+    if (showAll) return { rows, columns };
+    const kept = rows.filter((i) => columns.filter((j) => ran(i, j)).length >= table.least);
+    return { rows: kept, columns: columns.filter((j) => kept.some((i) => ran(i, j))) };
+  }
+
   function draw() {
     const table = variants[Math.min(chosenBudget, variants.length - 1)];
+    table.shown = measured(table);
+    place.parentElement.hidden = !showAll && !table.shown.rows.length;
     if (!table.views.includes(state.view)) state.view = "ours";
     // Drawing anew must not take the focus from whoever sorts with the keyboard.
     const focus = place.contains(document.activeElement) ? document.activeElement.id : "";
@@ -47,10 +58,11 @@ function makeTable(place, variants) {
     const rows = [];
     if (table.columns.some(([, group]) => group)) {
       const cells = [make("td", { class: "task" }), make("td", { class: "level" })];
-      for (let i = 0; i < table.columns.length; ) {
-        const group = table.columns[i][1];
+      const groups = table.shown.columns.map((i) => table.columns[i][1]);
+      for (let i = 0; i < groups.length; ) {
+        const group = groups[i];
         let span = 1;
-        while (i + span < table.columns.length && table.columns[i + span][1] === group) span++;
+        while (i + span < groups.length && groups[i + span] === group) span++;
         const attributes = { colspan: span, scope: "colgroup", class: "group" };
         cells.push(group ? make("th", attributes, group) : make("td", { colspan: span }));
         i += span;
@@ -58,13 +70,13 @@ function makeTable(place, variants) {
       rows.push(make("tr", {}, cells));
     }
     const labels = [heading("Task", -1, "text task"), make("th", { scope: "col", class: "text level" }, "Level")];
-    const numbers = table.columns.map(([label], i) => heading(label, i, ""));
+    const numbers = table.shown.columns.map((i) => heading(table.columns[i][0], i, ""));
     rows.push(make("tr", {}, labels, numbers));
     return make("thead", {}, rows);
   }
 
   function order(table) {
-    const rows = table.rows.map((_, i) => i);
+    const rows = [...table.shown.rows];
     if (state.column === null || state.column >= table.columns.length) return rows;
     const value = (row) =>
       state.column < 0 ? table.rows[row][0] : table.cells[row][state.column][state.view]?.[1];
@@ -108,7 +120,7 @@ function makeTable(place, variants) {
       const fresh = grouped && before !== null && level !== before;
       before = level;
       const first = make("th", { scope: "row" }, label + (dagger ? "†" : ""));
-      const cells = table.columns.map((_, column) => cell(table, row, column));
+      const cells = table.shown.columns.map((column) => cell(table, row, column));
       return make("tr", { class: fresh ? "level" : null }, first, make("td", { class: "level" }, level), cells);
     }));
   }
@@ -117,10 +129,12 @@ function makeTable(place, variants) {
     if (!table.rows.length) return make("p", {}, "Nothing of this kind was run.");
     const caption = make("caption", {}, make("span", {}, table.title));
     const content = make("table", { id: `table-${name}` }, caption, head(table), body(table));
-    const attributes = { class: "scroll fit", tabindex: "0", role: "region", "aria-label": table.title };
-    return make("div", attributes, content);
+    return scrollable(table.title, content);
   }
 
-  const notes = (table) => make("div", { class: "note" }, table.notes.map((note) => make("p", {}, note)));
+  function notes(table) {
+    const every = table.notes.map((note) => make("p", {}, note));
+    return make("details", { class: "note" }, make("summary", {}, "Notes: budget, seeds, signs"), every);
+  }
   return draw;
 }
