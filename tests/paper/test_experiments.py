@@ -1,5 +1,7 @@
 """The named experiments, and slices of them."""
 
+import dataclasses
+
 import pytest
 
 from randpos import UserError
@@ -43,8 +45,8 @@ def test_the_other_experiments_of_the_paper():
 
 
 def test_without_a_budget_a_table_takes_the_small_one():
-    part = {"tasks": ("even_pairs",), "encodings": ("rope",)}
-    assert expand("table1", Slice(**part)) == expand("table1", Slice("laptop", **part))
+    part = Slice(tasks=("even_pairs",), encodings=("rope",))
+    assert expand("table1", part) == expand("table1", dataclasses.replace(part, budget="laptop"))
 
 
 def test_all_is_the_union_of_all():
