@@ -4,7 +4,7 @@ import polars as pl
 
 from randpos.results.scores import counted_accuracies
 from randpos.store.tables import StoreTables
-from randpos.training.score import mean_accuracies
+from randpos.training.mean_accuracy import mean_accuracies
 
 CELL = ["task", "encoding"]
 

@@ -31,7 +31,8 @@ def describe_variant(text: str) -> str:
     """
     if text in _recipes():
         return f"recipe of the budget {_recipes()[text]}"
-    settings = dict(part.partition("=")[::2] for part in text.split(", "))
+    parts = (part.partition("=") for part in text.split(", "))
+    settings = {name: value for name, _, value in parts}
     words = [WORDS[name].format(settings.pop(name)) for name in WORDS if name in settings]
     return ", ".join([*words, *(f"{name}={value}" for name, value in settings.items())])
 

@@ -1,6 +1,6 @@
 """The legend of the curves over length: each encoding above its randomized version."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ Entry = Line2D | Patch
 
 def legend_rows(
     encodings: set[str], single: bool, *, sparse: bool, bands: bool, tasks: Collection[str]
-) -> list[list[Entry]]:
+) -> Sequence[Sequence[Entry]]:
     """Returns the legend row by row: plain encodings with their randomized versions under them.
 
     Next to a single panel there is room for one column only.
@@ -52,7 +52,7 @@ def legend_rows(
     pairs = [stack[:2] for stack in found if len(stack) > 1]
     rest: list[Entry] = [sample(name) for s in found for name in (s if len(s) == 1 else s[2:])]
     rest += guides
-    rows: list[list[Entry]] = []
+    rows: list[Sequence[Entry]] = []
     for start in range(0, len(pairs), WIDEST):
         some = pairs[start : start + WIDEST]
         rows += [[sample(pair[i]) for pair in some] for i in (0, 1)]
@@ -61,13 +61,13 @@ def legend_rows(
 
 def draw_legend(
     figure: Figure,
-    rows: list[list[Entry]],
+    rows: Sequence[Sequence[Entry]],
     place: Literal["outside right upper", "outside upper center"],
 ) -> None:
     """Draws rows of entries outside of the panels; the layout makes room for them."""
     width = max(map(len, rows))
     blank = Line2D([], [], linestyle="", label=" ")
-    filled = [row + [blank] * (width - len(row)) for row in rows]
+    filled = [[*row, *[blank] * (width - len(row))] for row in rows]
     figure.legend(
         # A legend is filled column by column.
         handles=[row[column] for column in range(width) for row in filled],
