@@ -1,5 +1,8 @@
 """The tasks beyond the paper in plain Python; see `tests.oracles.tasks`."""
 
+import itertools
+import math
+import statistics
 import string
 from collections.abc import Callable, Sequence
 
@@ -68,10 +71,74 @@ def addition(*options: str) -> Callable[[Sequence[int], int], list[int]]:
     return answer
 
 
+SCAN = ["walk", "look", "run", "jump", "turn", "left", "right"]
+SCAN += ["opposite", "around", "twice", "thrice", "and", "after"]
+SCAN_ACTIONS = ["WALK", "LOOK", "RUN", "JUMP", "LTURN", "RTURN"]
+
+
+def interpret(command: list[str]) -> list[str]:
+    """The actions of a command by the interpretation function of the SCAN paper (figure 5)."""
+    for word in ("and", "after"):
+        if word in command:
+            place = command.index(word)
+            left, right = interpret(command[:place]), interpret(command[place + 1 :])
+            return left + right if word == "and" else right + left
+    if command[-1] in ("twice", "thrice"):
+        return interpret(command[:-1]) * (2 if command[-1] == "twice" else 3)
+    turn = {"left": ["LTURN"], "right": ["RTURN"]}.get(command[-1], [])
+    act = [] if command[0] == "turn" else [command[0].upper()]
+    match command[1:]:
+        case []:
+            assert act
+            return act
+        case ["around", "left" | "right"]:
+            return (turn + act) * 4
+        case ["opposite", "left" | "right"]:
+            return turn + turn + act
+        case ["left" | "right"]:
+            return turn + act
+    raise AssertionError(command)
+
+
+def scan(tokens: Sequence[int], n: int) -> list[int]:
+    assert len(tokens) == 9
+    spoken = [token for token in tokens if token != 13]
+    assert list(tokens) == spoken + [13] * (9 - len(spoken))
+    actions = interpret([SCAN[token] for token in spoken])
+    missing = {23, 29, 31, 34, 35, 37, 38, 39, *range(41, 48)}  # no command has so many actions
+    assert len(actions) == max(set(range(min(n, 48) + 1)) - missing)
+    return [SCAN_ACTIONS.index(action) for action in actions]
+
+
+def nested(tokens: Sequence[int]) -> tuple[int, int]:
+    """The value of the list that tokens begin with, and the number of its tokens."""
+    if tokens[0] < 10:
+        return tokens[0], 1
+    values, place = [], 1
+    while tokens[place] != 14:
+        value, size = nested(tokens[place:])
+        values.append(value)
+        place += size
+    assert len(values) >= 2
+    operation = [min, max, lambda v: math.floor(statistics.median(v)), lambda v: sum(v) % 10]
+    return operation[tokens[0] - 10](values), place + 1
+
+
+def listops(tokens: Sequence[int], n: int) -> list[int]:
+    assert len(tokens) == (n if n >= 4 else 1)
+    value, size = nested(tokens)
+    assert size == len(tokens)
+    depth = itertools.accumulate((10 <= t < 14) - (t == 14) for t in tokens)
+    assert max(depth) <= 10
+    return [value]
+
+
 BEYOND = {
     "copy": copy,
     "multi_query_recall": multi_query_recall,
     "addition": addition(),
     "addition_reversed": addition("reversed"),
     "addition_reversed_hints": addition("reversed", "hints"),
+    "scan": scan,
+    "listops": listops,
 }

@@ -104,6 +104,36 @@ def two_numbers(n: int) -> Law:
     return mixture(joined(positive(a), separator, positive(n - 1 - a)) for a in range(1, n - 1))
 
 
+def shapes_of_lists(n: int) -> dict[str, Fraction]:
+    """The law of the shapes of ListOps: `(` opens a list, `)` closes one, `d` is a digit."""
+    law: dict[str, Fraction] = defaultdict(Fraction)
+
+    def go_on(shape: str, lists: tuple[tuple[int, int], ...], probability: Fraction) -> None:
+        """Goes on from open lists, each with its arguments so far and those that it asked for."""
+        if not lists:
+            assert len(shape) == n
+            law[shape] += probability
+            return
+        left = n - len(shape)
+        needed = sum(1 + max(0, 2 - arguments) for arguments, _ in lists)
+        *outer, (arguments, asked) = lists
+        must_close = arguments >= 2 and left == needed
+        if must_close or (arguments >= 2 and outer and arguments >= asked):
+            go_on(shape + ")", tuple(outer), probability)
+            return
+        more = (*outer, (arguments + 1, asked))
+        # Two arguments and its end must fit behind a new list.
+        after = sum(1 + max(0, 2 - k) for k, _ in more) + 3
+        nests = Fraction(1, 4) if len(lists) < 10 and left - 1 >= after else Fraction(0)
+        for number in range(2, 11) if nests else ():
+            go_on(shape + "(", (*more, (0, number)), probability * nests / 9)
+        go_on(shape + "d", more, probability * (1 - nests))
+
+    for number in range(2, 11):
+        go_on("(", ((0, number),), Fraction(1, 9))
+    return dict(law)
+
+
 LAWS: dict[str, Callable[[int], Law]] = {
     "even_pairs": strings(2),
     "modular_arithmetic_simple": digits_and_operators,

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from randpos.tasks import PAPER_TASKS, TASKS
-from tests.oracles.laws import LAWS
+from tests.oracles.laws import LAWS, shapes_of_lists
 from tests.tasks.samplers import many_inputs
 
 COUNT = 10_000
@@ -98,6 +98,28 @@ def test_places_are_uniform_and_independent(name):
         assert_uniform(inputs[:, place], range(tokens))
         pairs = tokens * inputs[:, place] + inputs[:, (place + 32) % 64]
         assert_uniform(pairs, range(tokens**2))
+
+
+@pytest.mark.parametrize("length", [7, 9, 13])
+def test_lists_follow_the_law_of_their_shapes(length):
+    law = shapes_of_lists(length)
+    assert sum(law.values()) == 1
+    inputs = many_inputs("listops", length, COUNT)
+    kinds = np.array(list("d" * 10 + "(" * 4 + ")"))[inputs]
+    seen = Counter("".join(row) for row in kinds.tolist())
+    assert set(seen) <= set(law)
+    common = [shape for shape, chance in law.items() if chance * len(inputs) >= FEWEST]
+    counts = [seen[shape] for shape in common]
+    expected = [float(law[shape] * len(inputs)) for shape in common]
+    rest = len(inputs) - sum(expected)
+    if rest > FEWEST:
+        counts, expected = [*counts, len(inputs) - sum(counts)], [*expected, rest]
+    else:
+        expected = [count * sum(counts) / sum(expected) for count in expected]
+    assert len(common) > 2
+    assert chisquare(counts, expected).pvalue > LEAST
+    assert_uniform(inputs[inputs < 10], range(10))
+    assert_uniform(inputs[(inputs >= 10) & (inputs < 14)], range(10, 14))
 
 
 def assert_independent(choice: np.ndarray, symbol: np.ndarray) -> None:

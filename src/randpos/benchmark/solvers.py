@@ -131,6 +131,59 @@ def odds_first(inputs: Tokens, size: int) -> Answers:
     return np.concatenate([inputs[:, ::2], inputs[:, 1::2]], axis=1)
 
 
+def scan(inputs: Tokens, size: int) -> Answers:
+    """Rewrites the words of each command until only actions are left."""
+    return np.array([[SCAN.index(action) for action in _actions(row)] for row in _words(inputs)])
+
+
+SCAN = TASKS["scan"].output_symbols
+
+
+def _words(inputs: Tokens) -> list[str]:
+    symbols = np.array(list(TASKS["scan"].symbols))
+    return ["".join(row).rstrip("_") for row in symbols[inputs].tolist()]
+
+
+def _actions(command: str) -> str:
+    """Returns the actions of a command.
+
+    >>> _actions("jo<&w3"), _actions("w<;ta>2")
+    ('<<jwww', '>>>>>>>><w')
+    """
+    for joint in "&;":
+        first, found, second = command.partition(joint)
+        if found:
+            parts = _actions(first), _actions(second)
+            return "".join(parts if joint == "&" else reversed(parts))
+    if command[-1] in "23":
+        return _actions(command[:-1]) * int(command[-1])
+    act = command[0].replace("t", "")
+    if len(command) == 1:
+        return act
+    turn, how = command[-1], command[1:-1]
+    return {"": turn + act, "o": turn + turn + act, "a": 4 * (turn + act)}[how]
+
+
+def listops(inputs: Tokens, size: int) -> Answers:
+    """Evaluates each list with a stack of the lists that are open."""
+    return np.array([[_listed(row)] for row in inputs.tolist()])
+
+
+def _listed(row: Sequence[int]) -> int:
+    stack: list[list[int]] = [[]]
+    for token in row:
+        if token < 10:
+            stack[-1].append(token)
+        elif token < 14:
+            stack.append([token])
+        else:
+            operator, *values = stack.pop()
+            order = sorted(values)
+            middle = order[(len(order) - 1) // 2] + order[len(order) // 2]
+            stack[-1].append((order[0], order[-1], middle // 2, sum(order) % 10)[operator - 10])
+    return stack[0][0]
+
+
 def _numbers(row: Sequence[int]) -> list[int]:
     """Returns the little-endian numbers of an input."""
     parts = "".join(map(str, row)).split("2")
@@ -187,6 +240,8 @@ SOLVERS: dict[str, Callable[[Tokens, int], Answers]] = {
         binary_multiplication,
         compute_sqrt,
         bucket_sort,
+        scan,
+        listops,
     )
 }
 """Maps inputs and the output length |y| to answers."""

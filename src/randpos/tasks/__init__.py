@@ -11,6 +11,7 @@ from randpos.tasks.copy import Copy
 from randpos.tasks.cycle_navigation import CycleNavigation
 from randpos.tasks.duplicate_string import DuplicateString
 from randpos.tasks.even_pairs import EvenPairs
+from randpos.tasks.listops import ListOps
 from randpos.tasks.missing_duplicate import MissingDuplicate
 from randpos.tasks.modular_arithmetic import ModularArithmetic
 from randpos.tasks.modular_arithmetic_simple import ModularArithmeticSimple
@@ -19,6 +20,7 @@ from randpos.tasks.odds_first import OddsFirst
 from randpos.tasks.own import load
 from randpos.tasks.parity_check import ParityCheck
 from randpos.tasks.reverse_string import ReverseString
+from randpos.tasks.scan import Scan
 from randpos.tasks.solve_equation import SolveEquation
 from randpos.tasks.stack_manipulation import StackManipulation
 
@@ -54,6 +56,8 @@ BEYOND: dict[str, Task] = {
         VARIANTS["addition"],
         VARIANTS["addition_reversed"],
         VARIANTS["addition_reversed_hints"],
+        Scan(),
+        ListOps(),
     )
 }
 """Tasks that the paper does not have; register a new task here."""
