@@ -48,6 +48,19 @@ def test_a_run_with_auto_is_the_run_with_the_number(tmp_path):
     assert expanded.positions.maximum == 2 * 120
 
 
+def test_a_grid_takes_l_as_a_multiple_of_the_longest_tested_sequence():
+    fixed = {"task": "even_pairs", "test_length": 200}
+    ratios = ["1x", "1.25x", "2x", "40x", "auto", 77000]
+    found = Grid("mine", fixed, {"positions.maximum": ratios}).expand()
+    assert [e.positions.maximum for e in found] == [201, 252, 402, 8040, 402, 77000]
+
+
+@pytest.mark.parametrize("bad", ["x", "0.5x", "2", "nanx", "infx"])
+def test_a_multiple_that_is_none_is_refused(bad):
+    with pytest.raises(UserError, match="a multiple of the longest tested sequence"):
+        Grid("mine", {"positions.maximum": bad}, {}).expand()
+
+
 def test_a_run_without_a_chosen_l_has_no_name():
     with pytest.raises(UserError, match=r"positions.maximum=0 \(auto\) is not chosen yet"):
         _ = tiny(positions=AUTO).digest

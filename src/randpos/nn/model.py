@@ -202,14 +202,8 @@ class Encoder(eqx.Module):
             # relative at T = 1500 each takes 0.5 GiB.
             zero = jnp.nan_to_num(jnp.minimum(jnp.abs(x[0, 0, 0]), 0.0)).astype(jnp.int32)
             tied = jax.tree.map(lambda index, zero=zero: index + zero, positions)
-            see = partial(self.view, mask=mask, outputs=outputs)
-            shared = None if own else see(tied)[layer]
-
-            def apply(piece, layer=layer, see=see, shared=shared):
-                x, first, where = piece
-                view = see(where)[layer] if shared is None else shared
-                return self._apply(layer, view, outputs, keys[layer], x, first)
-
+            shared = None if own else self.view(tied, mask=mask, outputs=outputs)[layer]
+            apply = partial(self._apply_piece, layer, shared, mask, outputs, keys[layer])
             firsts = len(x) // pieces * jnp.arange(pieces)
             x = jax.lax.map(apply, (split(x), firsts, jax.tree.map(split, tied) if own else None))
             x = x.reshape(-1, *x.shape[2:])
@@ -311,6 +305,20 @@ class Encoder(eqx.Module):
         attend = _example_by_example(attend) if view.per_example else attend
         attended = attend(x, q, k, v, view)
         return self.blocks[layer].finish(x, attended, keys, first)
+
+    def _apply_piece(
+        self,
+        layer: int,
+        shared: View | None,
+        mask: Bool[Array, "#batch time"] | None,
+        outputs: tuple[Length, int] | None,
+        keys: tuple[Key[Array, ""], Key[Array, ""]] | None,
+        piece: tuple[Array, Length, Any],
+    ) -> Float[Array, "batch query dim"]:
+        """Applies a block to a piece of a batch; without a `shared` view, by its own positions."""
+        x, first, where = piece
+        view = shared or self.view(where, mask=mask, outputs=outputs)[layer]
+        return self._apply(layer, view, outputs, keys, x, first)
 
     def _dropout_keys(self, key: Key[Array, ""] | None) -> list[Any]:
         """Returns a pair of keys per block and one for the embeddings, or Nones."""

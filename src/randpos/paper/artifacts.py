@@ -13,7 +13,14 @@ from randpos.sweeps.grid import Grid
 from randpos.tasks import PAPER_TASKS
 
 Section = Literal[
-    "Scores", "Curves", "Means", "Statistics", "Running times", "Ablations", "Analysis"
+    "Scores",
+    "Curves",
+    "Means",
+    "Statistics",
+    "Running times",
+    "Ablations",
+    "Analysis",
+    "Open questions",
 ]
 
 TABLE_1 = [name for name in PAPER_ROWS if name not in ("geometric", "unsorted-sincos")]
@@ -58,6 +65,8 @@ def _rows(name: str, encodings: list[str]) -> tuple[Grid, ...]:
     return (Grid(name, {}, {"task": list(PAPER_TASKS), "encoding": encodings}),)
 
 
+RATIOS = ["1x", "1.25x", "2x", "4x", "8x", "16x", "40x"]
+"""L as multiples of the tokens of the longest tested sequence."""
 _MAIN = _rows("table1", TABLE_1)
 _RELATIVE = {"encoding": "randomized-relative"}
 _TWO_TASKS = {"task": ["reverse_string", "missing_duplicate"]}
@@ -163,6 +172,67 @@ _ARTIFACTS = [
         "Analysis",
         (Grid("attention", {"task": "reverse_string"}, _INSPECTED),),
         figure="attention:attention_of_store",
+    ),
+    Artifact(
+        "choose-L",
+        "How large L should be, with and without dropout",
+        "Open questions",
+        (
+            Grid(
+                "choose-L",
+                {},
+                {
+                    "task": ["missing_duplicate", "even_pairs", "bucket_sort"],
+                    "encoding": ["randomized-relative", "randomized-sincos"],
+                    "positions.maximum": RATIOS,
+                },
+            ),
+            Grid(
+                "choose-L",
+                {"task": "missing_duplicate", **_RELATIVE},
+                {"model.dropout": [0.0, 0.1], "positions.maximum": ["2x", "40x"]},
+            ),
+        ),
+        "questions:choose_maximum",
+        "questions:choose_maximum_of_store",
+        compares_settings=True,
+    ),
+    Artifact(
+        "draws",
+        "A draw of positions per batch or per example",
+        "Open questions",
+        (
+            Grid(
+                "draws",
+                _RELATIVE,
+                {
+                    "task": ["missing_duplicate", "bucket_sort"],
+                    "positions.draw": ["per_batch", "per_example"],
+                },
+            ),
+        ),
+        "questions:draws",
+        "questions:draws_of_store",
+        compares_settings=True,
+    ),
+    Artifact(
+        "peaked",
+        "Attention that stays peaked",
+        "Open questions",
+        (
+            Grid(
+                "peaked",
+                {},
+                {
+                    "task": ["missing_duplicate", "even_pairs"],
+                    **_INSPECTED,
+                    "model.attention_scale": ["constant", "log"],
+                },
+            ),
+        ),
+        "questions:peaked",
+        "questions:peaked_of_store",
+        compares_settings=True,
     ),
     Artifact("overview", "The method", "Analysis", figure="overview:overview"),
 ]

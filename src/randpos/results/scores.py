@@ -4,6 +4,7 @@ A *cell* is a task and an encoding, trained with one budget and with positions d
 """
 
 import json
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -119,15 +120,21 @@ def _constant(records: StoreTables, scored: pl.DataFrame) -> pl.DataFrame:
     return curves.select("run", constant=same)
 
 
-def variant(config: str) -> str:
+def variant(config: str, leave_out: Sequence[str] = ()) -> str:
     """Returns the settings of a run that differ from the paper's and have no column of their own.
+
+    Args:
+        config: The settings as JSON.
+        leave_out: Dotted names of settings that do not count.
 
     >>> variant(json.dumps(Experiment(clip=0.5).to_dict()))
     'clip=0.5'
     """
     settings = flat(json.loads(config))
     changed = (
-        name for name, value in _PAPER_SETTINGS.items() if settings.get(name, value) != value
+        name
+        for name, value in _PAPER_SETTINGS.items()
+        if settings.get(name, value) != value and name not in leave_out
     )
     return ", ".join(f"{name}={settings[name]}" for name in changed)
 

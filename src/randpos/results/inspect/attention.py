@@ -1,13 +1,16 @@
 """Attention of a model, as the maximum over the heads of each layer (appendix B.3)."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.special import entr
 from jaxtyping import Array, Float
 
 from randpos.nn.model import Trace
 from randpos.results.inspect.models import Trained, observe
+from randpos.sweeps.grid import program
 
 Matrix = Float[np.ndarray, "time time"]
 
@@ -45,6 +48,27 @@ def look_at_attention(trained: Trained, length: int, *, seed: int = 0) -> Attent
         seen.accuracy,
         tuple(np.asarray(x[0], np.float64) for x in kept),
     )
+
+
+def mean_entropies(trace: Trace) -> Float[Array, " layer"]:
+    """Returns for each layer the entropy of a query's weights in nats: mean over queries and heads.
+
+    Attention to a single key has entropy 0, and uniform attention to n keys log n.
+    """
+    return jnp.stack([jnp.mean(jnp.sum(entr(w), axis=-1)) for w in trace.attention])
+
+
+def attention_entropy(
+    trained: Trained, lengths: Sequence[int], *, sequences: int = 16, seed: int = 0
+) -> Float[np.ndarray, "length layer"]:
+    """Returns the mean entropy of attention at each length and layer, over new sequences.
+
+    The sequences of a length share a draw of positions, unless the run draws them per example.
+    """
+    # Runs that differ in seed and rate only share one compiled program.
+    same = Trained(program(trained.experiment), trained.model)
+    found = [observe(same, length, sequences, seed, mean_entropies)[0] for length in lengths]
+    return np.asarray(found, np.float64)
 
 
 def on_antidiagonal(matrix: Matrix, first: int) -> float:

@@ -1,0 +1,234 @@
+"""Figures of the paper's open questions: L, draws per example, and attention that stays peaked."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from randpos.errors import UserError
+from randpos.paper.looks import encoding_order, look, task_order, task_title
+from randpos.results.figures.style import (
+    GUIDE,
+    WIDTH,
+    caption,
+    chance_line,
+    line_style,
+    percent,
+    sample_chance,
+    styled,
+)
+from randpos.results.inspect.attention import attention_entropy
+from randpos.results.inspect.models import Trained
+from randpos.results.questions import draw_runs, maximum_runs, scale_runs
+from randpos.results.scores import counted_accuracies, score_runs
+from randpos.results.selection import Selection
+from randpos.run import Run
+from randpos.store.folder import RunFolder
+from randpos.store.tables import StoreTables
+
+WAYS: dict[str, dict[str, Any]] = {
+    "per_batch": {"linestyle": "--", "alpha": 0.55},
+    "per_layer": {"linestyle": ":"},
+    "per_example": {"linestyle": "-"},
+}
+SCALES: dict[str, dict[str, Any]] = {
+    "constant": {"marker": "", "linewidth": 1.0},
+    "log": {"marker": "o", "linewidth": 1.6},
+}
+"""Lines of the two scales of attention."""
+
+
+def _selected(
+    records: StoreTables, choose: Callable[[pl.DataFrame], Selection], name: str, what: str
+) -> Selection:
+    """Returns the runs of a question; raises `UserError` if there are none."""
+    chosen = choose(score_runs(records))
+    if chosen.runs.is_empty():
+        raise UserError(
+            f"No trained and tested runs differ in {what} only; run randpos reproduce {name} first."
+        )
+    return chosen
+
+
+def _panels(tasks: Sequence[str], rows: int = 1) -> tuple[Figure, np.ndarray]:
+    """Returns a figure with a column of panels for each task."""
+    wide = min(WIDTH, 1.6 + 2.6 * len(tasks))
+    figure = Figure(figsize=(wide, 2.3 * rows + 1.1), layout="constrained")
+    panels = figure.subplots(rows, len(tasks), squeeze=False, sharey="row")
+    for axes, task in zip(panels[0], tasks, strict=True):
+        axes.set_title(task_title(task))
+    return figure, panels
+
+
+def _shares(axes: Axes, task: str) -> None:
+    """Makes the vertical axis one of accuracies, with chance marked."""
+    chance_line(axes, task)
+    axes.set_ylim(0, 1.04)
+    axes.yaxis.set_major_formatter(percent)
+
+
+def _means(runs: pl.DataFrame, by: str, value: str) -> tuple[np.ndarray, np.ndarray]:
+    table = runs.group_by(by).agg(pl.col(value).mean()).sort(by)
+    return table[by].to_numpy(), table[value].to_numpy()
+
+
+@styled
+def choose_maximum_of_store(records: StoreTables, store: Path) -> Figure:
+    """Draws the score over L / longest tested sequence, by encoding and dropout."""
+    runs, notes = _selected(records, maximum_runs, "choose-L", "L")
+    tasks = task_order(set(runs["task"]))
+    figure, panels = _panels(tasks)
+    handles: dict[str, Any] = {}
+    for axes, task in zip(panels[0], tasks, strict=True):
+        there = runs.filter(pl.col("task") == task)
+        _shares(axes, task)
+        for encoding in encoding_order(set(there["encoding"])):
+            for dropout in sorted(set(there["dropout"])):
+                part = there.filter(encoding=encoding, dropout=dropout)
+                if part.is_empty():
+                    continue
+                style = line_style(encoding)
+                style["label"] = f"{look(encoding).label}, dropout {dropout:g}"
+                if dropout:
+                    style |= {"linestyle": ":", "markerfacecolor": "white"}
+                (handles[style["label"]],) = axes.plot(
+                    *_means(part, "ratio", "score"), **style, gid=f"{encoding} {dropout:g}"
+                )
+                axes.plot(
+                    part["ratio"].to_numpy(),
+                    part["score"].to_numpy(),
+                    gid="runs",
+                    linestyle="",
+                    marker="o",
+                    markersize=2.6,
+                    markeredgewidth=0,
+                    color=style["color"],
+                    alpha=0.35,
+                )
+        axes.set_xscale("log", base=2)
+        ticks = sorted(set(there["ratio"]))
+        axes.set_xticks(ticks, [f"{ratio:g}" for ratio in ticks])
+        axes.minorticks_off()
+        axes.set_xlabel("L / longest tested sequence")
+    panels[0, 0].set_ylabel("Score (%)")
+    figure.legend(handles=[*handles.values(), sample_chance()], loc="outside upper left", ncols=2)
+    remark = "Score: mean accuracy over lengths N+1 to M. Lines: mean over seeds; dots: every run."
+    caption(figure, "\n".join([remark, " ".join(notes)]))
+    return figure
+
+
+@styled
+def draws_of_store(records: StoreTables, store: Path) -> Figure:
+    """Draws accuracy in training over steps, for one draw per batch and one per example."""
+    runs, notes = _selected(records, draw_runs, "draws", "how often positions are drawn")
+    tasks = task_order(set(runs["task"]))
+    figure, panels = _panels(tasks)
+    for axes, task in zip(panels[0], tasks, strict=True):
+        there = runs.filter(pl.col("task") == task)
+        _shares(axes, task)
+        for encoding in encoding_order(set(there["encoding"])):
+            for way in sorted(set(there["draw"])):
+                part = there.filter(encoding=encoding, draw=way)
+                curves = [np.array(json.loads(text)) for text in part["curve"]]
+                if not curves or any(len(curve) != len(curves[0]) for curve in curves):
+                    continue
+                steps, accuracies = curves[0][:, 0], np.array([c[:, 2] for c in curves])
+                style = {"color": look(encoding).color, **WAYS[way]}
+                axes.plot(steps, accuracies.mean(axis=0), **style, gid=f"{encoding} {way}")
+                low, high = accuracies.min(axis=0), accuracies.max(axis=0)
+                axes.fill_between(steps, low, high, color=style["color"], alpha=0.12, linewidth=0)
+        axes.set_xlabel("Training step")
+    panels[0, 0].set_ylabel("Accuracy in training (%)")
+    shown = sorted(set(runs["draw"]))
+    samples = [Line2D([], [], color="black", **WAYS[w], label=w.replace("_", " ")) for w in shown]
+    figure.legend(handles=[*samples, sample_chance()], loc="outside upper left", ncols=3)
+    remark = "Lines: mean over seeds; bands: from the lowest to the highest seed."
+    caption(figure, "\n".join([remark, " ".join(notes)]))
+    return figure
+
+
+def peaked_of_store(records: StoreTables, store: Path) -> Figure:
+    """Draws accuracy and entropy of attention over length, with both scales of attention."""
+    runs, notes = _selected(records, scale_runs, "peaked", "the scale of attention")
+    entropies = {run: entropy_of_run(store, run) for run in runs["run"]}
+    return peaked(runs, counted_accuracies(records, runs), entropies, notes)
+
+
+def entropy_of_run(store: Path, run: str) -> tuple[list[int], np.ndarray]:
+    """Returns lengths up to M, and the entropy of a run's attention at each and in each layer."""
+    folder = RunFolder(store / run)
+    if not folder.parameters.is_file():
+        raise UserError(
+            f"{store} holds the results of run {run} but not its parameters; run randpos "
+            "reproduce peaked to train it here."
+        )
+    trained = Run((folder,))
+    experiment = trained.experiment()
+    seen, longest = experiment.lengths.maximum, experiment.test_length
+    doubled = [seen * 2**k for k in range(-1, 20) if 1 <= seen * 2**k < longest]
+    lengths = [*(int(length) for length in doubled), longest]
+    return lengths, attention_entropy(Trained(experiment, trained.model()), lengths)
+
+
+@styled
+def peaked(
+    runs: pl.DataFrame,
+    accuracies: pl.DataFrame,
+    entropies: dict[str, tuple[list[int], np.ndarray]],
+    notes: Sequence[str],
+) -> Figure:
+    """Draws two rows of panels: accuracy over length, and the entropy of attention over length.
+
+    Args:
+        runs: Runs with the column `attention_scale`.
+        accuracies: Their accuracies.
+        entropies: Lengths, and entropies by length and layer, of each run.
+        notes: What the runs are, for the caption.
+    """
+    tasks = task_order(set(runs["task"]))
+    figure, panels = _panels(tasks, rows=2)
+    handles: dict[str, Any] = {}
+    for column, task in enumerate(tasks):
+        upper, lower = panels[:, column]
+        there = runs.filter(pl.col("task") == task)
+        _shares(upper, task)
+        for encoding in encoding_order(set(there["encoding"])):
+            for scale in SCALES:
+                part = there.filter(encoding=encoding, attention_scale=scale)
+                if part.is_empty():
+                    continue
+                label = f"{look(encoding).label}, {'log n/√d' if scale == 'log' else '1/√d'}"
+                style = {"color": look(encoding).color, "linestyle": look(encoding).line}
+                style |= {**SCALES[scale], "markersize": 3.0, "label": label}
+                points = accuracies.filter(pl.col("run").is_in(part["run"].implode()))
+                (handles[label],) = upper.plot(
+                    *_means(points, "length", "accuracy"), **style, gid=f"{encoding} {scale}"
+                )
+                lengths = entropies[part["run"][0]][0]
+                mean = np.mean([entropies[run][1].mean(axis=1) for run in part["run"]], axis=0)
+                lower.plot(lengths, mean, **style, gid=f"{encoding} {scale}")
+        for axes in (upper, lower):
+            axes.axvline(there["training_length"][0], color=GUIDE, linewidth=0.8)
+        lengths = np.array(entropies[there["run"][0]][0])
+        lower.plot(
+            lengths, np.log(lengths), color="black", linestyle=":", linewidth=0.8, gid="log n"
+        )
+        lower.set_xscale("log", base=2)
+        lower.set_xticks(lengths, [str(length) for length in lengths])
+        lower.minorticks_off()
+        lower.set_xlabel("Sequence length")
+    panels[0, 0].set_ylabel("Accuracy (%)")
+    panels[1, 0].set_ylabel("Entropy of attention (nats)")
+    figure.legend(handles=list(handles.values()), loc="outside upper left", ncols=2)
+    remark = (
+        "Mean over seeds. Entropy: mean over layers, heads, queries and 16 sequences. Red: the "
+        "longest training length. Dotted: chance (above), uniform attention, log n (below)."
+    )
+    caption(figure, "\n".join([remark, " ".join(notes)]))
+    return figure

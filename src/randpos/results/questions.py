@@ -1,0 +1,102 @@
+"""The runs behind the paper's open questions: each comparison differs in one setting only."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from randpos.experiment import flat
+from randpos.results.scores import BUDGET, PAPER, counted_runs, variant
+from randpos.results.selection import (
+    Budget,
+    Selection,
+    alike_note,
+    like_with_like,
+    seeds_note,
+    select,
+)
+from randpos.tasks import TASKS
+from randpos.tasks.base import total_length
+
+
+def with_settings(runs: pl.DataFrame, *names: str) -> pl.DataFrame:
+    """Gives settings columns of their own, named by the last part, and cuts them out of `variant`.
+
+    Args:
+        runs: Scored runs.
+        names: Dotted names of settings, such as `model.dropout`.
+    """
+    usual = flat(PAPER.to_dict())
+    configs: list[dict[str, Any]] = [flat(json.loads(text)) for text in runs["config"]]
+    columns = []
+    for name in names:
+        values = [config.get(name, usual[name]) for config in configs]
+        kind = pl.Float64 if isinstance(usual[name], float) else pl.String
+        columns.append(pl.Series(name.rpartition(".")[2], values, kind))
+    variants = [variant(text, leave_out=names) for text in runs["config"]]
+    return runs.with_columns(*columns, pl.Series("variant", variants, pl.String))
+
+
+def compare_setting(
+    scored: pl.DataFrame,
+    setting: Sequence[str],
+    budget: Budget | None,
+    *,
+    among: Sequence[str],
+    settings: Sequence[str] = (),
+) -> Selection:
+    """Returns the complete runs of one budget that differ in a setting only, over shared seeds.
+
+    Args:
+        scored: Scored runs.
+        setting: The columns that are compared.
+        budget: The budget asked for, or None for that of the most cells.
+        among: The columns that runs must share besides, such as `task`.
+        settings: Dotted names of compared settings that have no column of their own.
+    """
+    tested = with_settings(counted_runs(scored), *settings)
+    within = [*among, *BUDGET]
+    tested = tested.filter(pl.struct(setting).n_unique().over(within) > 1)
+    found = like_with_like(tested, setting, within)
+    runs, notes = select(scored, found, budget, one_way=False)
+    notes += alike_note(runs)
+    return Selection(runs, [*notes, seeds_note(runs, [*among, *setting])])
+
+
+def maximum_runs(scored: pl.DataFrame, budget: Budget | None = None) -> Selection:
+    """Returns runs that differ in L and in dropout, with the column `ratio`: L / longest sequence.
+
+    Tasks of one's own are left out: their code is not loaded, so the longest sequence is not known.
+    """
+    known = scored.filter("as_in_text", pl.col("task").is_in(list(TASKS)))
+    setting, apart = ["maximum", "dropout"], ["model.dropout"]
+    among = ["task", "encoding"]
+    runs, notes = compare_setting(known, setting, budget, among=among, settings=apart)
+    longest = [
+        int(total_length(TASKS[task], length))
+        for task, length in runs.select("task", "test_length").iter_rows()
+    ]
+    ratio = (pl.col("maximum") / pl.Series(longest, dtype=pl.Int64)).round(2)
+    return Selection(runs.with_columns(ratio=ratio), notes)
+
+
+def draw_runs(scored: pl.DataFrame, budget: Budget | None = None) -> Selection:
+    """Returns runs that differ in how often positions are drawn."""
+    return compare_setting(
+        scored.filter(pl.col("maximum").is_not_null()),
+        ["draw"],
+        budget,
+        among=["task", "encoding", "maximum", "reading"],
+    )
+
+
+def scale_runs(scored: pl.DataFrame, budget: Budget | None = None) -> Selection:
+    """Returns runs that differ in the scale of attention."""
+    return compare_setting(
+        scored,
+        ["attention_scale"],
+        budget,
+        among=["task", "encoding", "maximum", "reading", "draw"],
+        settings=["model.attention_scale"],
+    )

@@ -1,0 +1,123 @@
+"""Tables of the paper's open questions: L, draws per example, and the scale of attention."""
+
+import json
+from collections.abc import Sequence
+
+import polars as pl
+
+from randpos.paper.artifacts import RATIOS
+from randpos.paper.looks import encoding_label, encoding_order, task_order
+from randpos.results.questions import draw_runs, maximum_runs, scale_runs
+from randpos.results.selection import Budget
+from randpos.results.statistics import mean_interval
+from randpos.results.tables.cells import SCORE
+from randpos.results.tables.labels import task_row
+from randpos.results.tables.table import Cell, Column, Row, Table, Value
+
+MEANS = "mean over seeds [95 % interval, from three seeds on]"
+
+
+def choose_maximum(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
+    """The score over L, as a multiple of the longest tested sequence."""
+    runs, notes = maximum_runs(scored, budget)
+    usual = [float(ratio.removesuffix("x")) for ratio in RATIOS]
+    columns = [Column(f"{ratio:g}", f"{ratio:g} ×") for ratio in sorted({*usual, *runs["ratio"]})]
+    runs = runs.with_columns(pl.col("ratio").map_elements(lambda x: f"{x:g}", pl.String))
+    title = f"L as a multiple of the longest tested sequence. {SCORE}; {MEANS}"
+    return _table("choose-L", title, runs, "ratio", columns, notes, "dropout")
+
+
+def draws(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
+    """One draw of positions for a batch, or one for each example."""
+    runs, notes = draw_runs(scored, budget)
+    runs = runs.with_columns(training=pl.col("curve").map_elements(_mean_of_curve, pl.Float64))
+    ways = sorted({"per_batch", "per_example", *runs["draw"]})
+    columns = [Column(way, way.replace("_", " "), "Beyond N") for way in ways]
+    made = _table("draws", f"Draws of positions. {SCORE}; {MEANS}", runs, "draw", columns, notes)
+    training = [Column(f"{way} training", way.replace("_", " "), "In training") for way in ways]
+    cells = {
+        (row, f"{way} training"): cell
+        for (row, way), cell in _cells(runs, "draw", "training").items()
+    }
+    notes = [*made.notes, "In training: the mean accuracy over all training steps."]
+    return Table(
+        made.name,
+        made.title,
+        "%",
+        [*columns, *training],
+        made.rows,
+        made.cells | cells,
+        notes,
+        best=False,
+    )
+
+
+def peaked(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
+    """Logits scaled by 1/√d only, or also by the logarithm of the number of visible keys."""
+    runs, notes = scale_runs(scored, budget)
+    columns = [Column("constant", "1/√d"), Column("log", "log n/√d")]
+    title = f"The scale of attention. {SCORE}; {MEANS}"
+    return _table("peaked", title, runs, "attention_scale", columns, notes)
+
+
+def _mean_of_curve(curve: str) -> float:
+    accuracies = [row[2] for row in json.loads(curve)]
+    return sum(accuracies) / len(accuracies) if accuracies else float("nan")
+
+
+def _table(
+    name: str,
+    title: str,
+    runs: pl.DataFrame,
+    setting: str,
+    columns: list[Column],
+    notes: list[str],
+    extra: str = "",
+) -> Table:
+    rows = _rows(runs, extra)
+    return Table(name, title, "%", columns, rows, _cells(runs, setting, "score", extra), notes)
+
+
+def _rows(runs: pl.DataFrame, extra: str = "") -> list[Row]:
+    """Returns a row for each task and encoding, and for each value of `extra` where it varies."""
+    rows = []
+    for task in task_order(set(runs["task"])):
+        there = runs.filter(pl.col("task") == task)
+        for encoding in encoding_order(set(there["encoding"])):
+            values = there.filter(pl.col("encoding") == encoding)
+            label = encoding_label(encoding)
+            if not extra:
+                rows.append(task_row(task, f"{task}\n{encoding}", label))
+                continue
+            rows += [
+                task_row(task, f"{task}\n{encoding}\n{value:g}", f"{label}, {extra} {value:g}")
+                for value in sorted(set(values[extra]))
+            ]
+    return rows
+
+
+def _cells(
+    runs: pl.DataFrame, setting: str, number: str, extra: str = ""
+) -> dict[tuple[str, str], Cell]:
+    """Returns the mean over seeds of each row and value of the setting."""
+    keys = ["task", "encoding", *([extra] if extra else []), setting]
+    found: dict[tuple[str, str], Cell] = {}
+    for key, part in runs.group_by(keys, maintain_order=True):
+        task, encoding, *more, value = key
+        row = "\n".join([str(task), str(encoding), *(f"{x:g}" for x in more)])
+        found[row, str(value)] = Cell(_value(part, number))
+    return found
+
+
+def _value(runs: pl.DataFrame, number: str) -> Value:
+    percent: Sequence[float] = [100 * x for x in runs[number]]
+    in_domain = [100 * x for x in runs["in_domain"].drop_nulls()]
+    return Value(
+        sum(percent) / len(percent),
+        interval=mean_interval(percent),
+        in_domain=(sum(in_domain) / len(in_domain),) if in_domain else (),
+        seeds=runs["seed"].n_unique(),
+        detail="; ".join(
+            f"seed {seed}: {value:.1f}" for seed, value in zip(runs["seed"], percent, strict=True)
+        ),
+    )

@@ -1,0 +1,185 @@
+"""The open questions: which runs are compared, their means, and the entropy of attention."""
+
+import dataclasses
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import polars as pl
+import pytest
+
+from randpos import Architecture, Experiment, PositionOptions, preset
+from randpos.nn.model import Trace
+from randpos.results.figures.questions import (
+    choose_maximum_of_store,
+    draws_of_store,
+    peaked,
+)
+from randpos.results.inspect.attention import attention_entropy, mean_entropies
+from randpos.results.inspect.models import Trained
+from randpos.results.questions import draw_runs, maximum_runs, scale_runs
+from randpos.results.scores import counted_accuracies, score_runs
+from randpos.results.tables.questions import choose_maximum, draws
+from randpos.results.tables.questions import peaked as peaked_table
+from randpos.settings import AttentionScale, Draw
+from randpos.setup import choose_maximum as with_maximum
+from randpos.training.evaluation import lengths_to_test
+from tests.experiments import random_model, tiny
+from tests.results.figures.synthetic import join, records
+
+BASE = dataclasses.replace(preset("laptop"), task="missing_duplicate")
+STORE = Path("none")
+
+
+def run(seed: int, *, positions: PositionOptions | None = None, **changes) -> Experiment:
+    where = positions or PositionOptions(maximum=402)
+    return dataclasses.replace(BASE, seed=seed, positions=where, **changes)
+
+
+def flat(experiment: Experiment, accuracy: float):
+    """A run with one accuracy at all lengths."""
+    return experiment, [(n, accuracy) for n in lengths_to_test(experiment)], 1.0
+
+
+def sweep_over_l():
+    """Three L and two seeds without dropout, two L with it, one L with a seed of its own."""
+    rows = []
+    for seed in (0, 1):
+        for maximum, score in ((201, 0.6), (402, 0.8), (8040, 0.7)):
+            where = PositionOptions(maximum=maximum)
+            rows.append(flat(run(seed, positions=where), score + 0.1 * seed))
+            if maximum != 201:
+                dropped = run(seed, positions=where, model=Architecture(dropout=0.1))
+                rows.append(flat(dropped, score - 0.2 + 0.1 * seed))
+    rows.append(flat(run(7, positions=PositionOptions(maximum=402)), 0.1))
+    return records(rows)
+
+
+def test_runs_that_differ_in_l_and_dropout_are_compared_over_the_seeds_of_all():
+    runs = maximum_runs(score_runs(sweep_over_l())).runs
+    assert set(runs["seed"]) == {0, 1}
+    assert sorted(set(runs["ratio"])) == [1.0, 2.0, 40.0]
+    assert set(runs.select("ratio", "dropout").iter_rows()) == {
+        *((1.0, 0.0), (2.0, 0.0), (40.0, 0.0)),
+        *((2.0, 0.1), (40.0, 0.1)),
+    }
+
+
+def test_the_table_of_l_has_the_means_over_seeds():
+    table = choose_maximum(score_runs(sweep_over_l()))
+    found = {
+        (row.key.split("\n")[-1], column.key): table.cell(row, column).ours
+        for row in table.rows
+        for column in table.columns
+    }
+    means = {key: value.value for key, value in found.items() if value}
+    assert means == pytest.approx(
+        {
+            ("0", "1"): 65.0,
+            ("0", "2"): 85.0,
+            ("0", "40"): 75.0,
+            ("0.1", "2"): 65.0,
+            ("0.1", "40"): 55.0,
+        }
+    )
+    assert {column.key for column in table.columns} >= {"1.25", "4", "8", "16"}
+
+
+def line(figure, name: str) -> np.ndarray:
+    (found,) = [x for axes in figure.axes for x in axes.lines if x.get_gid() == name]
+    return found.get_xydata()
+
+
+def test_the_figure_of_l_draws_the_means_over_the_ratio():
+    figure = choose_maximum_of_store(sweep_over_l(), STORE)
+    expected = [[1.0, 0.65], [2.0, 0.85], [40.0, 0.75]]
+    np.testing.assert_allclose(line(figure, "randomized-relative 0"), expected)
+    expected = [[2.0, 0.65], [40.0, 0.55]]
+    np.testing.assert_allclose(line(figure, "randomized-relative 0.1"), expected)
+
+
+def sweep_over_draws():
+    parts = []
+    ways: list[tuple[Draw, float]] = [("per_batch", 0.1), ("per_example", 0.2)]
+    for way, rise in ways:
+        for seed in (0, 1, 2):
+            curve = [[100.0, 0.6, 0.5 + 0.05 * seed], [200.0, 0.5, 0.5 + rise + 0.05 * seed]]
+            where = PositionOptions(maximum=402, draw=way)
+            parts.append(records([flat(run(seed, positions=where), 0.7 + rise)], curve=curve))
+    return join(*parts)
+
+
+def test_draws_are_compared_in_tests_and_in_training():
+    store = sweep_over_draws()
+    table, (row,) = draws(score_runs(store)), draws(score_runs(store)).rows
+    found = {c.key: table.cell(row, c).ours for c in table.columns}
+    assert {key: value.value for key, value in found.items() if value} == pytest.approx(
+        {
+            "per_batch": 80.0,
+            "per_example": 90.0,
+            "per_batch training": 60.0,
+            "per_example training": 65.0,
+        }
+    )
+    assert draw_runs(score_runs(store)).runs.height == 6
+    drawn = line(draws_of_store(store, STORE), "randomized-relative per_example")
+    np.testing.assert_allclose(drawn, [[100, 0.55], [200, 0.75]])
+
+
+def sweep_over_scales():
+    scores: dict[AttentionScale, float] = {"constant": 0.5, "log": 0.7}
+    rows = [
+        flat(
+            run(seed, encoding="relative", model=Architecture(dropout=0.0, attention_scale=scale)),
+            score,
+        )
+        for scale, score in scores.items()
+        for seed in (0, 1)
+    ]
+    return records([*rows, flat(run(0), 0.9)])
+
+
+def test_scales_of_attention_are_compared_encoding_by_encoding():
+    store = sweep_over_scales()
+    runs = scale_runs(score_runs(store)).runs
+    assert set(runs["encoding"]) == {"relative"}
+    table, (row,) = peaked_table(score_runs(store)), peaked_table(score_runs(store)).rows
+    values = [table.cell(row, column).ours for column in table.columns]
+    assert [value.value for value in values if value] == pytest.approx([50.0, 70.0])
+    entropies = {
+        r: ([20, 40, 200], np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]])) for r in runs["run"]
+    }
+    figure = peaked(runs, counted_accuracies(store, runs), entropies, [])
+    lower = [x for x in figure.axes[1].lines if x.get_gid() == "relative log"]
+    np.testing.assert_allclose(
+        np.asarray(lower[0].get_xydata()), [[20, 1.5], [40, 2.5], [200, 3.5]]
+    )
+
+
+def test_the_entropy_of_attention_is_0_for_one_key_and_log_n_for_all():
+    one = jnp.broadcast_to(jnp.eye(8), (2, 3, 8, 8))
+    uniform = jnp.full((2, 3, 8, 8), 1 / 8)
+    nothing = jnp.zeros((2, 8, 4))
+    trace = Trace(nothing, (nothing,) * 3, (one, uniform, (one + uniform) / 2), nothing)
+    mixed = -(7 * (1 / 16) * np.log(1 / 16) + (9 / 16) * np.log(9 / 16))
+    np.testing.assert_allclose(mean_entropies(trace), [0, np.log(8), mixed], atol=1e-6)
+
+
+def test_a_log_scale_makes_the_same_model_attend_more_sharply():
+    experiment = with_maximum(tiny(encoding="none", test_length=6))
+    log = dataclasses.replace(
+        experiment, model=dataclasses.replace(experiment.model, attention_scale="log")
+    )
+    # log 12 = 2.5 at length 6, input and output.
+    usual, sharp = (
+        attention_entropy(Trained(e, random_model(e, seed=1)), [6])[0].mean()
+        for e in (experiment, log)
+    )
+    assert 0 < sharp < usual < np.log(12)
+
+
+def test_an_empty_store_has_tables_without_rows():
+    scored = score_runs(records([]))
+    for make in (choose_maximum, draws, peaked_table):
+        assert make(scored).rows == []
+    assert isinstance(scale_runs(scored).runs, pl.DataFrame)
