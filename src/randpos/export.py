@@ -19,17 +19,20 @@ from randpos.errors import UserError
 from randpos.nn.layers import LayerNorm, Linear
 from randpos.nn.model import Block, Encoder
 from randpos.store.files import write_atomic
+from randpos.tasks.layout import Layout
 
 HEADER = "randpos"
 """The key of the header that holds the sizes, as JSON."""
 
 
-def export_torch(model: Encoder, path: str | PathLike[str]) -> None:
+def export_torch(model: Encoder, path: str | PathLike[str], layout: Layout | None = None) -> None:
     """Writes an encoder to a file that `randpos.torch.load_encoder` reads.
 
     Args:
         model: The encoder, with the parameters of one run.
         path: The file to write, usually with the ending `.safetensors`.
+        layout: The layout of a decoder's sequences, `resolve(experiment).layout`; with it the
+            file is read as a decoder that generates.
     """
     encoding = model.encoding
     if not (encoding.pytorch and ENCODINGS.get(encoding.name) is type(encoding)):
@@ -37,7 +40,7 @@ def export_torch(model: Encoder, path: str | PathLike[str]) -> None:
             f"encoding={encoding.name!r} does not exist in PyTorch; see `randpos encodings` for "
             "those that can be exported."
         )
-    about = {HEADER: json.dumps(describe(model))}
+    about = {HEADER: json.dumps(describe(model) | _decoder(layout))}
     write_atomic(Path(path), save(torch_arrays(model), metadata=about))
 
 
@@ -53,6 +56,20 @@ def describe(model: Encoder) -> dict[str, object]:
         "encoding": encoding.name,
         "positions": encoding.shape.positions,
         "options": options,
+    }
+
+
+def _decoder(layout: Layout | None) -> dict[str, object]:
+    """Returns the tokens that a decoder needs in order to generate; nothing for an encoder."""
+    if layout is None or not layout.autoregressive:
+        return {}
+    return {
+        "decoder": {
+            "separator": layout.placeholder,
+            "answer_tokens": layout.answer_tokens.tolist(),
+            "thinking": layout.thinking,
+            "blank": layout.blank if layout.thinking else None,
+        }
     }
 
 

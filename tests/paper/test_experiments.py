@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from randpos import UserError
-from randpos.paper.artifacts import TABLE_1, experiments
+from randpos.paper.artifacts import TABLE_1, paper_experiments
 from randpos.paper.experiments import Slice, expand
 from randpos.tasks import PAPER_TASKS
 
@@ -49,10 +49,21 @@ def test_without_a_budget_a_table_takes_the_small_one():
     assert expand("table1", part) == expand("table1", dataclasses.replace(part, budget="laptop"))
 
 
-def test_all_is_the_union_of_all():
+def test_all_is_what_the_paper_has():
     part = Slice(budget="smoke")
-    union = {e.digest for name in experiments() for e in expand(name, part)}
+    union = {e.digest for name in paper_experiments() for e in expand(name, part)}
     assert {e.digest for e in expand("all", part)} == union
+
+
+def test_decoders_are_no_part_of_all():
+    decoders = expand("decoder", Slice(budget="smoke"))
+    assert {e.answers for e in decoders} == {"autoregressive"}
+    assert len(decoders) == 15 * 11
+    additions = expand("addition", Slice(budget="smoke"))
+    assert {(e.lengths.maximum, e.test_length) for e in additions} == {(10, 30)}
+    assert len(additions) == 3 * 7
+    everything = expand("all", Slice(budget="smoke"))
+    assert {e.answers for e in everything} == {"parallel"}
 
 
 def test_a_slice_asks_for_less_or_for_other_encodings_of_table_1():

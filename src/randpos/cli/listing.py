@@ -120,13 +120,14 @@ class Export:
         """Writes the file and prints its name."""
         from randpos.export import export_torch
         from randpos.run import Run
+        from randpos.setup import resolve
         from randpos.store.folder import Store
 
         run = Run((Store(self.store).find(self.run),))
         out = self.out or run.folders[0].path / f"{self.to}.safetensors"
         if os.path.lexists(out) and not self.overwrite:
             raise UserError(f"{out} exists; pass --overwrite to replace it, or another --out.")
-        export_torch(run.model(), out)
+        export_torch(run.model(), out, resolve(run.experiment()).layout)
         print(out)
 
 

@@ -18,7 +18,7 @@ from randpos.cli.display import plot
 from randpos.cli.sweeping import Sweep
 from randpos.errors import UserError, unknown
 from randpos.experiment import Experiment
-from randpos.paper.artifacts import ARTIFACTS, experiments, figures, tables
+from randpos.paper.artifacts import ARTIFACTS, experiments, figures, paper_experiments, tables
 from randpos.paper.experiments import Slice
 from randpos.results.page.sections import Picture
 from randpos.results.tables.table import Table
@@ -171,7 +171,7 @@ class Reproduce:
         known = experiments()
         if self.name not in (*known, "all"):  # a grid file has no tables of its own
             raise unknown("experiment", self.name, [*known, "all"])
-        chosen = known if self.name == "all" else {self.name: known[self.name]}
+        chosen = paper_experiments() if self.name == "all" else {self.name: known[self.name]}
         sweep = Sweep(
             self.name,
             self.part,

@@ -21,7 +21,10 @@ Section = Literal[
     "Ablations",
     "Analysis",
     "Open questions",
+    "Decoders",
 ]
+BEYOND = ("Decoders", "Open questions")
+"""Sections of what the paper does not have; `all` experiments leave them out."""
 
 TABLE_1 = [name for name in PAPER_ROWS if name not in ("geometric", "unsorted-sincos")]
 """The 11 combinations of Table 1."""
@@ -67,6 +70,7 @@ def _rows(name: str, encodings: list[str]) -> tuple[Grid, ...]:
 
 RATIOS = ["1x", "1.25x", "2x", "4x", "8x", "16x", "40x"]
 """L as multiples of the tokens of the longest tested sequence."""
+DECODERS = {"answers": "autoregressive"}
 _MAIN = _rows("table1", TABLE_1)
 _RELATIVE = {"encoding": "randomized-relative"}
 _TWO_TASKS = {"task": ["reverse_string", "missing_duplicate"]}
@@ -234,6 +238,35 @@ _ARTIFACTS = [
         "questions:peaked_of_store",
         compares_settings=True,
     ),
+    Artifact(
+        "decoder",
+        "Answers token by token",
+        "Decoders",
+        (Grid("decoder", DECODERS, {"task": list(PAPER_TASKS), "encoding": TABLE_1}),),
+        "decoders:decoder",
+        compares_settings=True,
+    ),
+    Artifact(
+        "addition",
+        "Adding longer numbers than in training",
+        "Decoders",
+        (
+            Grid(
+                "addition",
+                {**DECODERS, "lengths.maximum": 10, "test_length": 30},
+                {
+                    "task": ["addition", "addition_reversed", "addition_reversed_hints"],
+                    "encoding": [
+                        "none",
+                        *("rope", "alibi", "fire"),
+                        *("randomized-rope", "randomized-alibi", "randomized-fire"),
+                    ],
+                },
+            ),
+        ),
+        "decoders:addition",
+        compares_settings=True,
+    ),
     Artifact("overview", "The method", "Analysis", figure="overview:overview"),
 ]
 
@@ -244,6 +277,11 @@ ARTIFACTS = {artifact.name: artifact for artifact in _ARTIFACTS}
 def experiments() -> dict[str, Artifact]:
     """Returns the artifacts that are made of runs: what `sweep` and `reproduce` take."""
     return {name: artifact for name, artifact in ARTIFACTS.items() if artifact.grids}
+
+
+def paper_experiments() -> dict[str, Artifact]:
+    """Returns the artifacts of runs that the paper has: `all` stands for these."""
+    return {n: artifact for n, artifact in experiments().items() if artifact.section not in BEYOND}
 
 
 def tables() -> dict[str, Artifact]:

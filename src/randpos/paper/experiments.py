@@ -7,7 +7,7 @@ from typing import Any
 from randpos.catalog import get_combination
 from randpos.errors import UserError, unknown
 from randpos.experiment import PRESETS, Experiment, flat, preset
-from randpos.paper.artifacts import experiments
+from randpos.paper.artifacts import experiments, paper_experiments
 from randpos.sweeps.grid import Grid, distinct
 
 SEEDS = {"paper": tuple(range(10))}
@@ -88,11 +88,11 @@ class Slice:
 
 
 def expand(name: str, part: Slice) -> list[Experiment]:
-    """Returns the runs of an artifact without repetitions, or of `all` of them."""
+    """Returns the runs of an artifact without repetitions, or of `all` that the paper has."""
     known = experiments()
     if name not in (*known, "all"):
         raise unknown("experiment", name, [*known, "all"])
-    chosen = known.values() if name == "all" else [known[name]]
+    chosen = paper_experiments().values() if name == "all" else [known[name]]
     if part.budget is None:
         part = replace(part, budget=USUAL_BUDGET)
     return expand_grids(name, [grid for artifact in chosen for grid in artifact.grids], part)

@@ -10,6 +10,7 @@ except ImportError:
 
     raise MissingExtraError("randpos.torch", "PyTorch", "torch") from None
 
+from randpos.torch.decoder import Decoder, Generated
 from randpos.torch.encodings import (
     FIRE,
     KERPLE,
@@ -33,8 +34,10 @@ __all__ = [
     "KERPLE",
     "T5",
     "ALiBi",
+    "Decoder",
     "Encoder",
     "Encoding",
+    "Generated",
     "Geometric",
     "Learned",
     "Relative",

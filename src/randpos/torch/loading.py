@@ -8,6 +8,7 @@ from typing import Any
 from safetensors import safe_open
 
 from randpos.errors import UserError, unknown
+from randpos.torch.decoder import Decoder
 from randpos.torch.encodings import (
     FIRE,
     KERPLE,
@@ -46,7 +47,8 @@ def load_encoder(path: str | PathLike[str]) -> Encoder:
         path: The file.
 
     Returns:
-        The encoder in evaluation mode; its logits are those of the JAX model.
+        The encoder in evaluation mode; its logits are those of the JAX model. A run of a decoder
+        gives a `Decoder`, which also generates.
     """
     with safe_open(path, framework="pt") as file:
         header = (file.metadata() or {}).get(HEADER)
@@ -77,4 +79,7 @@ def build_encoder(description: dict[str, Any]) -> Encoder:
     first = make()
     count = sizes["layers"] if first.parameters_per_layer else 1
     encodings = [first, *(make() for _ in range(count - 1))]
-    return Encoder(description["vocabulary"], description["classes"], encodings, **sizes)
+    arguments = description["vocabulary"], description["classes"], encodings
+    if "decoder" in description:
+        return Decoder(*arguments, **sizes, **description["decoder"])
+    return Encoder(*arguments, **sizes)

@@ -39,11 +39,25 @@ class Block(nn.Module):
         scale: Scale | None = None,
     ) -> Float[Tensor, "batch time dim"]:
         """Applies the block with one layer's encoding."""
-        q, k, v = (
+        q, k, v = self.split_heads(x)
+        attended = encoding(q, k, v, positions, mask=mask, offsets=offsets, x=x, scale=scale)
+        return self.finish(x, attended)
+
+    def split_heads(
+        self, x: Float[Tensor, "batch time dim"]
+    ) -> tuple[Float[Tensor, "batch head time head_dim"], ...]:
+        """Returns q, k and v, split into heads."""
+        return tuple(
             y.unflatten(-1, (self.heads, -1)).transpose(1, 2)
             for y in (self.query(x), self.key(x), self.value(x))
         )
-        attended = encoding(q, k, v, positions, mask=mask, offsets=offsets, x=x, scale=scale)
+
+    def finish(
+        self,
+        x: Float[Tensor, "batch time dim"],
+        attended: Float[Tensor, "batch head time head_dim"],
+    ) -> Float[Tensor, "batch time dim"]:
+        """Applies everything after the attention."""
         joined = self.output(attended.transpose(1, 2).flatten(-2))
         x = self.attention_norm(x + self.dropout(joined))
         fed = self.contract(torch.relu(self.expand(x)))
@@ -120,14 +134,34 @@ class Encoder(nn.Module):
         count = len(self.blocks)
         places = [positions] * count if isinstance(positions, Tensor) else positions
         apart = [offsets] * count if offsets is None or isinstance(offsets, Tensor) else offsets
-        encodings = [self.encodings[layer % len(self.encodings)] for layer in range(count)]
-        x = self.embedding[tokens] * self.embedding.shape[1] ** 0.5
-        x = self.dropout(encodings[0].embed(x, places[0]))  # type: ignore[operator]
+        x = self.embed(tokens, places[0])
         allowed = self._allowed(tokens, mask)
         scale = self._scale(tokens, allowed)
         for layer, block in enumerate(self.blocks):
-            x = block(x, encodings[layer], places[layer], apart[layer], allowed, scale)
+            x = block(x, self.encoding_of(layer), places[layer], apart[layer], allowed, scale)
         return self.head(x)
+
+    def block_of(self, layer: int) -> Block:
+        """Returns the block of a layer."""
+        return self.blocks[layer]  # type: ignore[return-value]
+
+    def encoding_of(self, layer: int) -> Encoding:
+        """Returns the encoding of a layer."""
+        return self.encodings[layer % len(self.encodings)]  # type: ignore[return-value]
+
+    def embed(self, tokens: Tensor, positions: Tensor) -> Float[Tensor, "batch time dim"]:
+        """Returns the scaled embeddings of tokens, with positions where the encoding adds them."""
+        x = self.embedding[tokens] * self.embedding.shape[1] ** 0.5
+        return self.dropout(self.encoding_of(0).embed(x, positions))
+
+    def visible(self, queries: Tensor, keys: Tensor) -> Bool[Tensor, "1 1 query key"]:
+        """Returns which keys each query may attend to, by their places in the sequence."""
+        apart = queries[:, None] - keys
+        seen = (apart >= 0) if self.causal else torch.ones_like(apart, dtype=torch.bool)
+        if self.window:
+            near = apart < self.window if self.causal else apart.abs() <= self.window // 2
+            seen = seen & near
+        return seen[None, None]
 
     def _allowed(self, tokens: Tensor, mask: Tensor | None) -> Mask | None:
         """Says which keys each query may attend to."""
@@ -135,12 +169,8 @@ class Encoder(nn.Module):
         if not (self.causal or self.window):
             return allowed
         place = torch.arange(tokens.shape[1], device=tokens.device)
-        apart = place[:, None] - place
-        if self.causal:
-            seen = (apart >= 0) & (apart < (self.window or len(place)))
-        else:
-            seen = apart.abs() <= self.window // 2
-        return seen[None, None] if allowed is None else allowed & seen
+        seen = self.visible(place, place)
+        return seen if allowed is None else allowed & seen
 
     def _scale(self, tokens: Tensor, allowed: Mask | None) -> Scale | None:
         """Returns the logarithm of the number of keys that each query may attend to."""

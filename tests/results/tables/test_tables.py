@@ -283,3 +283,15 @@ def test_an_empty_store_gives_the_papers_numbers_alone(name: str) -> None:
 def test_an_unknown_table_is_refused() -> None:
     with pytest.raises(UserError, match="Unknown table 'tabel1'; did you mean 'table1'"):
         make_table(scored([]), "tabel1")
+
+
+def test_decoders_have_tables_of_their_own() -> None:
+    about = {"config": {"answers": "autoregressive"}}
+    store = scored(
+        [(run("copy", "rope", seed, **about), 0.4 + seed / 10) for seed in range(3)]
+        + [(run("addition_reversed", "randomized-fire", **about), 0.9)]
+        + [(run("copy", "alibi"), 0.1)]
+    )
+    copied, added = make_table(store, "decoder"), make_table(store, "addition")
+    assert texts(copied) == {("copy", "rope"): "50.0±10.0"}
+    assert texts(added) == {("addition_reversed", "randomized-fire"): "90.0"}

@@ -48,7 +48,7 @@ def shared_runs(
     return Selection(shared, notes + alike_note(shared) + constant_note(shared))
 
 
-def _values(runs: pl.DataFrame, read: Read) -> Values:
+def alike_values(runs: pl.DataFrame, read: Read) -> Values:
     """Reads the values of cells; those of tasks that share nothing are never marked as best."""
     apart = set(runs.filter(~pl.col("alike"))["task"])
     return {
@@ -60,7 +60,7 @@ def _values(runs: pl.DataFrame, read: Read) -> Values:
 def scores(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     """Table 1: the best run over the seeds and rates that all encodings of a task have."""
     runs, notes = shared_runs(scored, ~pl.col("encoding").is_in(OWN_TABLE), budget)
-    ours = _values(runs, best_value)
+    ours = alike_values(runs, best_value)
     title = f"Table 1. {SCORE}; maximum over seeds and learning rates"
     notes.append(f"Maximum over {seeds_note(runs)}")
     return _wide("table1", title, ours, from_paper("scores", "max"), notes)
@@ -77,7 +77,7 @@ def means(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
         "The sd of ours divides by n − 1 and needs two seeds; the paper does not say which."
     )
     return _wide(
-        "table-means", title, _values(runs, mean_value), from_paper("means", "mean"), notes
+        "table-means", title, alike_values(runs, mean_value), from_paper("means", "mean"), notes
     )
 
 
@@ -127,7 +127,7 @@ def sorting(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     """Table 3: randomized sin/cos without and with sorting its positions."""
     names = {"unsorted-sincos": "w/o Sorting", "randomized-sincos": "w/ Sorting"}
     runs, notes = shared_runs(scored, pl.col("encoding").is_in(list(names)), budget)
-    ours = _values(runs, best_value)
+    ours = alike_values(runs, best_value)
     columns = [Column(key, label, "Randomized sin/cos") for key, label in names.items()]
     title = f"Table 3. {SCORE}; positions sorted or not, maximum over seeds and learning rates"
     notes.append(f"Maximum over {seeds_note(runs)}")
@@ -142,7 +142,7 @@ def geometric(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     theirs: Values = {}
     columns = []
     for statistic, read, group in (("max", best_value, "Max"), ("mean", mean_value, "Mean ± SD")):
-        for (task, encoding), value in _values(runs, read).items():
+        for (task, encoding), value in alike_values(runs, read).items():
             side = "geometric" if encoding == "geometric" else "best-randomized"
             old = ours.get(key := (task, f"{side}-{statistic}"))
             if old is None or value.value > old.value:
