@@ -19,7 +19,7 @@ from randpos.results.tables.table import MISSING, Cell, Row, Table
 from randpos.store.tables import StoreTables
 
 LEFT_OUT = ("running-times", "intervals")
-"""Tables that repeat others on this page."""
+"""Tables that repeat others on this page. Open questions have a page of their own."""
 
 
 def findings(records: StoreTables, store: Path, out: Path = Path("docs/results.md")) -> str:
@@ -28,7 +28,7 @@ def findings(records: StoreTables, store: Path, out: Path = Path("docs/results.m
     made = {
         name: _measured(artifact, artifact.make_table(scored))
         for name, artifact in tables().items()
-        if name not in LEFT_OUT
+        if name not in LEFT_OUT and artifact.section != "Open questions"
     }
     parts = [
         "# What we found",

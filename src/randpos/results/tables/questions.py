@@ -32,9 +32,10 @@ def draws(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     runs, notes = draw_runs(scored, budget)
     runs = runs.with_columns(training=pl.col("curve").map_elements(_mean_of_curve, pl.Float64))
     ways = sorted({"per_batch", "per_example", *runs["draw"]})
-    columns = [Column(way, way.replace("_", " "), "Beyond N") for way in ways]
+    names = {way: way.replace("_", " ").capitalize() for way in ways}
+    columns = [Column(way, names[way]) for way in ways]
     made = _table("draws", f"Draws of positions. {SCORE}; {MEANS}", runs, "draw", columns, notes)
-    training = [Column(f"{way} training", way.replace("_", " "), "In training") for way in ways]
+    training = [Column(f"{way} training", f"{names[way]}, in training") for way in ways]
     cells = {
         (row, f"{way} training"): cell
         for (row, way), cell in _cells(runs, "draw", "training").items()
