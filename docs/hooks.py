@@ -2,12 +2,15 @@
 
 The reference of the command line is the help of the commands. The guide to a new encoding, task,
 table or figure is part of CONTRIBUTING.md. The playground is made from the trained models in
-results/.
+results/. The notebooks become pages, and the caption of a figure stands below it.
 """
 
 import contextlib
 import io
+import json
 import os
+import re
+import subprocess
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -22,23 +25,70 @@ from randpos.store.folder import Store
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "CONTRIBUTING.md"
+NOTEBOOKS = ROOT / "notebooks"
+FIGURE = re.compile(r"^!\[[^\]]*\]\(((?:\.\./)*figures/[\w/-]+)\.png\)$", flags=re.MULTILINE)
+"""A line that is a figure."""
 WIDTH = 80
 """Letters in a line of help: as many as the column of the site has room for."""
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Links the repository that this is a clone of."""
+    config.repo_url = config.repo_url or repository()
+    return config
+
+
+def repository() -> str:
+    """Returns the address of the clone's origin for a browser; empty if it has none."""
+    line = ["git", "-C", str(ROOT), "remote", "get-url", "origin"]
+    told = subprocess.run(line, capture_output=True, text=True, check=False).stdout.strip()
+    return browsable(told)
+
+
+def browsable(address: str) -> str:
+    """Turns the address of a repository into one for a browser; empty if it is not on the web.
+
+    >>> browsable("git@host.org:me/randpos.git"), browsable("/a/folder")
+    ('https://host.org/me/randpos', '')
+    """
+    address = re.sub(r"^(?:ssh://)?git@([^:/]+)[:/]", r"https://\1/", address)
+    return address.removesuffix(".git") if address.startswith("https://") else ""
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Puts the help of every command, and the guide to extensions, where a page asks for it."""
+    """Puts the help of commands, the guide to extensions and captions where a page has them."""
     for place, write in PLACES.items():
         if place in markdown:
             markdown = markdown.replace(place, write())
-    return markdown
+    return FIGURE.sub(with_caption, markdown)
+
+
+def with_caption(figure: re.Match[str]) -> str:
+    """Returns a figure with the text beside its file below it, if there is one."""
+    place = figure[1].replace("../", "")
+    text = ROOT / "docs" / f"{place}.txt"
+    return f"{figure[0]}\n\n*{text.read_text().strip()}*" if text.is_file() else figure[0]
 
 
 def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
-    """Adds the playground as a page of its own, `play.html`."""
+    """Adds the notebooks, and the playground as a page of its own, `play.html`."""
     page = make_playground(load_players(Store(ROOT / "results")))
     files.append(File.generated(config, "play.html", content=page))
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        text = notebook_page(path.name, path.read_text())
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=text))
     return files
+
+
+def notebook_page(name: str, text: str) -> str:
+    """Returns a notebook as Markdown, with a line on where it is below its title."""
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+    title, _, rest = parts[0].partition("\n")
+    note = f"*The notebook `notebooks/{name}` of the repository, without outputs.*"
+    return "\n\n".join([title, note, rest.strip(), *parts[1:]])
 
 
 def commands() -> str:

@@ -1,13 +1,14 @@
 """Takes the picture of the playground that the README shows: `python -m docs.picture`.
 
-It shows the first task of results/ at twice the length of training.
+It shows the first task of results/ at twice the length of training, and the accuracy over length
+that the page measures. Inputs and positions are drawn at random, and not chosen.
 """
 
 import os
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import FloatRect, sync_playwright
 from tests.browser import MISSING, find_browser
 
 from randpos.results.playground import load_players, write_playground
@@ -27,11 +28,22 @@ def main() -> None:
         path = Path(folder) / "playground.html"
         write_playground(load_players(Store(ROOT / "results")), path)
         browser = play.chromium.launch(executable_path=found, args=options)
-        page = browser.new_page(viewport={"width": 1200, "height": 1000}, device_scale_factor=1.5)
+        page = browser.new_page(viewport={"width": 1200, "height": 1000}, device_scale_factor=1.25)
         page.goto(f"file://{path}")
         page.locator("#lengths button.beyond").nth(1).click()
         page.wait_for_function(READY)
-        page.screenshot(path=ROOT / "docs" / "figures" / "playground.png")
+        page.evaluate("document.querySelectorAll('.card details').forEach((d) => (d.open = false))")
+        page.locator("#sweep").click()
+        page.locator("#stop").wait_for(state="visible")
+        page.locator("#stop").wait_for(state="hidden", timeout=600_000)
+        page.evaluate("window.scrollTo(0, 0)")  # boxes are relative to what is seen
+        first, last = (page.locator(name).bounding_box() for name in ("#setup", "#curve"))
+        assert first is not None
+        assert last is not None
+        height = last["y"] + last["height"] - first["y"] + 24
+        clip: FloatRect = {"x": 0, "y": first["y"] - 12, "width": 1200, "height": height}
+        picture = ROOT / "docs" / "figures" / "playground.png"
+        page.screenshot(path=picture, full_page=True, clip=clip)
         browser.close()
 
 

@@ -1,13 +1,15 @@
 """What the documentation says: tests that it names exist, and its Python runs."""
 
 import importlib
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
-from docs.hooks import on_page_markdown
+from docs import hooks
+from docs.hooks import notebook_page, on_page_markdown
 
 import randpos
 from randpos import Experiment
@@ -18,7 +20,7 @@ from tests.huggingface.tiny import fresh, tokens
 
 ROOT = Path(__file__).parent.parent
 FIDELITY = (ROOT / "docs" / "fidelity.md").read_text()
-API = (ROOT / "docs" / "api.md").read_text()
+API = {path.stem: path.read_text() for path in sorted((ROOT / "docs" / "api").glob("*.md"))}
 PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
 
 
@@ -67,7 +69,7 @@ PUBLIC = [
     "randpos.numpy.sample_positions",
     "randpos.numpy.sample_skipwise",
 ]
-LISTED = re.findall(r"^::: (\S+)$", API, flags=re.MULTILINE)
+LISTED = re.findall(r"^::: (\S+)$", "\n".join(API.values()), flags=re.MULTILINE)
 
 
 def test_every_public_name_is_in_the_reference_once():
@@ -79,6 +81,16 @@ def test_what_the_reference_lists_is_there():
     for name in LISTED:
         module, _, last = name.rpartition(".")
         assert hasattr(importlib.import_module(module), last), name
+
+
+@pytest.mark.parametrize("page", [page for page in API if page != "runs"])
+def test_the_examples_of_the_reference_run(page, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)  # one reads the store of the repository
+    names: dict = {}
+    snippets = PYTHON.findall(API[page])
+    assert snippets
+    for code in snippets:
+        exec(compile(code, f"{page}.md", "exec"), names)
 
 
 # The snippets run, each in its own folder, with what the text around it says is there.
@@ -139,7 +151,7 @@ def test_the_snippets_of_the_readme_for_ones_own_model_run(capsys):
     assert capsys.readouterr().out.startswith("[")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/api/runs.md"])
 def test_experiments_that_pages_show_are_valid(page):
     shown = [code for code in PYTHON.findall((ROOT / page).read_text()) if "run = " in code]
     assert shown
@@ -150,6 +162,23 @@ def test_experiments_that_pages_show_are_valid(page):
 
 
 # What the site takes from elsewhere.
+
+
+def test_a_notebook_becomes_a_page_with_its_code():
+    cells = [("markdown", "# Title\n\nWords."), ("code", "x = 1")]
+    text = json.dumps({"cells": [{"cell_type": k, "source": [s]} for k, s in cells]})
+    page = notebook_page("a.ipynb", text)
+    assert page.startswith("# Title\n\n*The notebook `notebooks/a.ipynb`")
+    assert page.endswith("Words.\n\n```python\nx = 1\n```")
+
+
+def test_the_caption_of_a_figure_stands_below_it(tmp_path, monkeypatch):
+    (tmp_path / "docs" / "figures").mkdir(parents=True)
+    (tmp_path / "docs" / "figures" / "a.txt").write_text("Words.\n")
+    monkeypatch.setattr(hooks, "ROOT", tmp_path)
+    shown = "![One](figures/a.png)\n\n![Two](figures/b.png)"
+    expected = "![One](figures/a.png)\n\n*Words.*\n\n![Two](figures/b.png)"
+    assert on_page_markdown(shown) == expected
 
 
 def test_the_site_has_the_guide_to_extensions_and_the_help_of_the_commands(monkeypatch):

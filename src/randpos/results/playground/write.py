@@ -22,7 +22,7 @@ from randpos.store.files import write_atomic
 from randpos.tasks import TASKS
 
 STYLES = ("style.css", "controls.css", "models.css")
-ENGINE = ("linear.js", "encodings.js", "forward.js", "weights.js", "worker.js")
+ENGINE = ("linear.js", "rows.js", "encodings.js", "forward.js", "weights.js", "worker.js")
 """The scripts that also run in the page's workers."""
 SCRIPTS = (
     "expressions.js",

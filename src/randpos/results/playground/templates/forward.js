@@ -1,32 +1,17 @@
 // The Transformer's forward pass: encoder-only, post-norm, softmax attention (appendix A of the paper).
 
-const BLOCK = 64; // queries at a time: their logits stay in the processor's cache
-
-// Copies one head out of rows of all heads; with `turned`, channels become rows.
-function headOf(x, time, heads, head, turned = false) {
+// Copies one head out of rows of all heads.
+function headOf(x, time, heads, head) {
   const width = x.length / time / heads;
   const part = new Float64Array(time * width);
   for (let t = 0; t < time; t++) {
     const from = (t * heads + head) * width;
-    for (let i = 0; i < width; i++) part[turned ? i * time + t : t * width + i] = x[from + i];
+    for (let i = 0; i < width; i++) part[t * width + i] = x[from + i];
   }
   return part;
 }
 
 const plus = (x, bias) => x.map((value, i) => value + bias[i % bias.length]);
-
-// Turns rows of `count` logits into weights, in place, that still have to be divided by the totals it returns.
-function softmax(logits, count) {
-  const totals = new Float64Array(logits.length / count);
-  for (let row = 0, from = 0; row < totals.length; row++, from += count) {
-    const end = from + count;
-    let largest = -Infinity, total = 0;
-    for (let j = from; j < end; j++) if (logits[j] > largest) largest = logits[j];
-    for (let j = from; j < end; j++) total += logits[j] = exponential(logits[j] - largest);
-    totals[row] = total;
-  }
-  return totals;
-}
 
 // Attention of the queries from `first` on. `look` receives the weights of one head.
 function attend(model, layer, x, place, first, look) {
@@ -39,26 +24,22 @@ function attend(model, layer, x, place, first, look) {
   const relative = model.encoding === "relative", alibi = model.encoding === "alibi";
   const table = relative ? offsetTable(model, layer) : null;
   const joined = new Float64Array((time - first) * dim);
+  const row = new Float64Array(time);
   for (let h = 0; h < heads; h++) {
     const keys = headOf(k, time, heads, h).map((value) => value * scale);
-    const values = headOf(v, time, heads, h, true);
+    const values = headOf(v, time, heads, h);
     const queries = headOf(q, time, heads, h);
     const content = relative ? plus(queries, extra("content_bias", h)) : queries;
     const position = relative ? plus(queries, extra("position_bias", h)).map((value) => value * scale) : null;
-    for (let start = first; start < time; start += BLOCK) {
-      const end = Math.min(start + BLOCK, time);
-      const weights = linear(content.subarray(start * width, end * width), end - start, keys);
-      const offsets = place.offsets?.subarray(start * time, end * time);
-      if (relative) addPositionTerm(position.subarray(start * width, end * width), table[h], offsets, weights, time);
-      if (alibi) subtractDistances(model.slopes[h], offsets, model.reach, weights);
-      if (causal) for (let t = start; t < end; t++) weights.fill(-Infinity, (t - start) * time + t + 1, (t - start + 1) * time);
-      const totals = softmax(weights, time);
-      if (look && look.head === h) look.weights.set(weights.map((weight, j) => weight / totals[(j / time) | 0]), start * time);
-      const averages = linear(weights, end - start, values);
-      for (let t = start; t < end; t++) {
-        const from = (t - start) * width, to = (t - first) * dim + h * width;
-        for (let i = 0; i < width; i++) joined[to + i] = averages[from + i] / totals[t - start];
-      }
+    for (let t = first; t < time; t++) {
+      const count = causal ? t + 1 : time, from = t * time;
+      contentRow(content, t * width, width, keys, count, row);
+      if (relative) addPositionTerm(position, t * width, width, table[h], place.offsets, from, count, row);
+      if (alibi) subtractDistances(model.slopes[h], place.offsets, from, model.reach, count, row);
+      const to = (t - first) * dim + h * width;
+      const total = averageRow(row, count, values, width, joined, to);
+      for (let i = 0; i < width; i++) joined[to + i] /= total;
+      if (look && look.head === h) for (let j = 0; j < count; j++) look.weights[from + j] = row[j] / total;
     }
   }
   return linear(joined, time - first, own("output"));

@@ -8,28 +8,11 @@ function dot(x, from, y, start, size) {
   return total;
 }
 
-// The same for rows of 8, the width of a head: a query and many keys.
-function linearOfEight(x, rows, weight, y) {
-  const outputs = weight.length / 8;
-  for (let t = 0; t < rows; t++) {
-    const at = t * 8;
-    const x0 = x[at], x1 = x[at + 1], x2 = x[at + 2], x3 = x[at + 3];
-    const x4 = x[at + 4], x5 = x[at + 5], x6 = x[at + 6], x7 = x[at + 7];
-    for (let o = 0, w = 0; o < outputs; o++, w += 8) {
-      y[t * outputs + o] =
-        x0 * weight[w] + x1 * weight[w + 1] + x2 * weight[w + 2] + x3 * weight[w + 3] +
-        (x4 * weight[w + 4] + x5 * weight[w + 5] + x6 * weight[w + 6] + x7 * weight[w + 7]);
-    }
-  }
-  return y;
-}
-
 // y = x Wᵀ + b; the weight has one row per output, as in PyTorch. Blocks of two rows and four outputs stay in registers.
 function linear(x, rows, weight, bias) {
   const size = x.length / rows;
   const outputs = weight.length / size;
   const y = new Float64Array(rows * outputs);
-  if (size === 8 && !bias) return linearOfEight(x, rows, weight, y);
   const pairs = rows - (rows % 2), quads = outputs - (outputs % 4);
   for (let t = 0; t < pairs; t += 2) {
     const row = t * size, next = row + size;
@@ -77,13 +60,15 @@ function relu(x) {
   return x;
 }
 
-// e^x for x ≤ 0 with a relative error below 2e-7; Math.exp is a call, and softmax makes millions of them. What is below
-// 2^-45 is 0: in a sum that has a 1 it does not count.
-const POWERS = Float64Array.from({ length: 46 }, (_, k) => 2 ** -k);
+// e^x for x ≤ 0 with a relative error below 1e-8; Math.exp is a call, and softmax makes millions of them.
+// e^x = 2^-w · 2^-(f / 256) · e^z with whole w and f and |z| ≤ ln(2) / 512. Below e^-20 it is 0: in a sum that has a 1, a
+// thousand of these do not count.
+const WHOLE = Float64Array.from({ length: 32 }, (_, w) => 2 ** -w);
+const PARTS = Float64Array.from({ length: 256 }, (_, f) => 2 ** (-f / 256));
 function exponential(x) {
-  const y = x * -1.4426950408889634;
-  if (y >= 45) return 0;
-  const k = (y + 0.5) | 0; // e^x = 2^-k · e^z with |z| ≤ ln(2) / 2
-  const z = (k - y) * 0.6931471805599453;
-  return POWERS[k] * (1 + z * (1 + z * (1 / 2 + z * (1 / 6 + z * (1 / 24 + z * (1 / 120 + z / 720))))));
+  if (x < -20) return 0;
+  const y = x * -369.3299304675746; // 256 / ln(2)
+  const k = (y + 0.5) | 0;
+  const z = (k - y) * 0.0027076061740622863;
+  return WHOLE[k >> 8] * PARTS[k & 255] * (1 + z * (1 + z * 0.5));
 }

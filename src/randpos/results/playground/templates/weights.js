@@ -1,23 +1,30 @@
 // Weights come as base64 of compressed bytes: first the low bytes of all numbers, last the high ones.
 
+const SCALES = Float64Array.from({ length: 32 }, (_, exponent) => 2 ** (Math.max(exponent, 1) - 25));
+
+// A number in half precision: sign, 5 bits of exponent, 10 of fraction; the least exponent has no leading one.
 function fromHalf(bits) {
-  const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
-  const fraction = bits & 1023;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+  const size = ((bits & 1023) + (exponent ? 1024 : 0)) * SCALES[exponent];
+  return bits & 0x8000 ? -size : size;
 }
 
 async function unpackModel(facts, text, precision) {
-  const packed = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+  const letters = atob(text);
+  const packed = new Uint8Array(letters.length);
+  for (let i = 0; i < packed.length; i++) packed[i] = letters.charCodeAt(i);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const planes = new Uint8Array(await new Response(stream).arrayBuffer());
-  const size = precision === "float16" ? 2 : 4;
-  const count = planes.length / size;
-  const bytes = new DataView(new ArrayBuffer(planes.length));
-  planes.forEach((byte, i) => bytes.setUint8((i % count) * size + Math.floor(i / count), byte));
-  const read = size === 2 ? (i) => fromHalf(bytes.getUint16(2 * i, true)) : (i) => bytes.getFloat32(4 * i, true);
-  const numbers = Float64Array.from({ length: count }, (_, i) => read(i));
+  const half = precision === "float16";
+  const count = planes.length / (half ? 2 : 4);
+  const numbers = new Float64Array(count);
+  if (half) {
+    for (let i = 0; i < count; i++) numbers[i] = fromHalf(planes[i] | (planes[count + i] << 8));
+  } else {
+    const bits = new Uint32Array(count);
+    for (let p = 0; p < 4; p++) for (let i = 0; i < count; i++) bits[i] |= planes[p * count + i] << (8 * p);
+    numbers.set(new Float32Array(bits.buffer));
+  }
   const arrays = {};
   let from = 0;
   for (const [name, length] of facts.arrays) arrays[name] = numbers.subarray(from, (from += length));
