@@ -4,14 +4,16 @@ Bits are promised within one `VERSION`. Raise it with every change that alters t
 training or evaluation at unchanged settings. Every run records the version that it began under.
 """
 
+import os
 import zlib
 from typing import Literal
 
 import jax
 from jaxtyping import Array, Integer, Key
 
-VERSION = 2
-"""1: randpos 0.1. 2: separate random streams; several draws of positions per tested length."""
+VERSION = 3
+"""1: randpos 0.1. 2: separate random streams; several draws of positions per tested length.
+3: other compiler options, and a loop over the equal layers in tests: rounding differs."""
 
 Use = Literal["parameters", "training", "lengths", "tests"]
 
@@ -30,12 +32,22 @@ def random_stream(use: Use, seed: int | Integer[Array, ""]) -> Key[Array, ""]:
     return jax.random.fold_in(jax.random.key(seed), zlib.crc32(use.encode()))
 
 
-def compiler_options() -> dict[str, bool] | None:
+def compiler_options(*, once: bool = False) -> dict[str, bool | int] | None:
     """Returns the options that every program of this package is compiled with.
 
     XLA's fusion emitters for the CPU (jax 0.10) give two functions one name in some programs, such
-    as `even_pairs` with `rope` at batch 16, and then fail. docs/performance.md has the
-    price: compilation takes longer.
+    as `even_pairs` with `rope` at batch 16, and then fail. LLVM's first level of optimization
+    compiles a fifth faster than its third and gives steps of the same speed: most of their time is
+    in matrix products, which are not compiled. docs/performance.md has the measurements.
+
+    Args:
+        once: For a program that runs once per run: it is compiled without optimization.
+
+    A level in `XLA_FLAGS` counts more: the tests are compiled without optimization.
     """
-    on_cpu = jax.default_backend() == "cpu"
-    return {"xla_cpu_use_fusion_emitters": False} if on_cpu else None
+    if jax.default_backend() != "cpu":
+        return None
+    options: dict[str, bool | int] = {"xla_cpu_use_fusion_emitters": False}
+    if "xla_backend_optimization_level" not in os.environ.get("XLA_FLAGS", ""):
+        options["xla_backend_optimization_level"] = 0 if once else 1
+    return options

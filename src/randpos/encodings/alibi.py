@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from randpos.encodings.base import Encoding, Logits, Mask, Queries, View
+from randpos.encodings.base import Encoding, LayerNumber, Logits, Mask, Queries, View
 from randpos.positions import Positions
 
 
@@ -56,6 +56,6 @@ class ALiBi(Encoding):
         distance = asymmetric_distance(positions.offsets, self.shape.one_sided)
         return -slope[None, :, None, None] * distance
 
-    def bias(self, q: Queries, view: View, layer: int) -> Logits:
+    def bias(self, q: Queries, view: View, layer: LayerNumber) -> Logits:
         """Returns the penalties."""
         return view.precomputed

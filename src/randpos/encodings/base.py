@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from randpos.nn.attention import softmax_attention, softmax_weights
 from randpos.positions import Positions
@@ -29,6 +29,9 @@ Keys = Float[Array, "batch head key dim"]
 Logits = Float[Array, "#batch #head query key"]
 Mask = Bool[Array, "#batch #head #query key"]
 Scale = Float[Array, "#batch #head #query 1"]
+LayerNumber = int | Int[Array, ""]
+"""Tests compute equal layers in a loop, in which their number is traced: index with it, and do not
+decide by it."""
 
 
 class View(NamedTuple):
@@ -95,18 +98,20 @@ class Encoding(eqx.Module):
         """Computes what all layers need of the positions; no parameters enter."""
         return None
 
-    def precompute_layer(self, precomputed: Any, layer: int) -> Any:
+    def precompute_layer(self, precomputed: Any, layer: LayerNumber) -> Any:
         """Computes what a layer needs of positions and parameters; no tokens enter.
 
         It is computed once per batch, however many pieces the batch is computed in.
         """
         return None
 
-    def transform(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
+    def transform(
+        self, q: Queries, k: Keys, view: View, layer: LayerNumber
+    ) -> tuple[Queries, Keys]:
         """Returns the queries and keys whose products are the logits of a layer."""
         return q, k
 
-    def bias(self, q: Queries, view: View, layer: int) -> Logits | None:
+    def bias(self, q: Queries, view: View, layer: LayerNumber) -> Logits | None:
         """Returns what is added to the scaled logits of a layer; `q` is not transformed."""
         return None
 
@@ -117,7 +122,7 @@ class Encoding(eqx.Module):
         k: Keys,
         v: Keys,
         view: View,
-        layer: int,
+        layer: LayerNumber,
     ) -> Queries:
         """Returns the attention of a layer; `x` are the activations of the queries.
 
@@ -133,7 +138,7 @@ class Encoding(eqx.Module):
         q: Queries,
         k: Keys,
         view: View,
-        layer: int,
+        layer: LayerNumber,
     ) -> Float[Array, "batch head query key"]:
         """Returns the weights with which `attend` averages the values."""
         bias = self.bias(q, view, layer)

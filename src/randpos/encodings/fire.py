@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from randpos.encodings.base import Encoding, Logits, Mask, Queries, View
+from randpos.encodings.base import Encoding, LayerNumber, Logits, Mask, Queries, View
 from randpos.nn.layers import truncated_normal
 from randpos.positions import Positions
 from randpos.settings import Shape
@@ -61,7 +61,7 @@ class FIRE(Encoding):
     def precompute_layer(
         self,
         precomputed: tuple[Int[Array, "query key"], Int[Array, "#batch query 1"]],
-        layer: int,
+        layer: LayerNumber,
     ) -> Float[Array, "#batch head query key"]:
         """Applies the layer's MLP to the normalised distances."""
         offsets, span = precomputed
@@ -72,6 +72,6 @@ class FIRE(Encoding):
         hidden = jax.nn.relu(z[..., None] * self.inner[layer] + self.inner_bias[layer])
         return jnp.moveaxis(hidden @ self.outer[layer] + self.outer_bias[layer], -1, 1)
 
-    def bias(self, q: Queries, view: View, layer: int) -> Logits:
+    def bias(self, q: Queries, view: View, layer: LayerNumber) -> Logits:
         """Returns the output of the MLP."""
         return view.per_layer

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from randpos.encodings.base import Encoding, Keys, Mask, Queries, View
+from randpos.encodings.base import Encoding, Keys, LayerNumber, Mask, Queries, View
 from randpos.nn.attention import NEVER
 from randpos.nn.layers import truncated_normal
 from randpos.positions import Positions
@@ -21,16 +21,21 @@ DENSE = 128
 at T = 81 (docs/performance.md). A matrix per query would take too much memory beyond."""
 
 
+BLOCK = 16
+"""Beyond `DENSE` keys, sums are formed of blocks of this many: within blocks, then over blocks."""
+
+
 class Scan(NamedTuple):
     """In which order each query tests the keys, and on which side of it they stand."""
 
     offsets: Int[Array, "query key"]
-    order: Int[Array, "query key"]
-    """The keys from first to last tested."""
-    rank: Int[Array, "query key"]
-    """When each key is tested: the inverse of `order`."""
     before: Float[Array, "query key key"] | None
     """1 where the first key is tested before the second; None for more than `DENSE` keys."""
+    order: Int[Array, "query padded"] | None
+    """The keys from first to last tested, then out of bounds to whole blocks; None up to `DENSE`.
+    These are indices of the flat matrix of queries and keys, and so is `rank`."""
+    rank: Int[Array, "query key"] | None
+    """When each key is tested: the inverse of `order`."""
 
 
 def scan_order(offsets: Int[Array, "query key"]) -> Int[Array, "query key"]:
@@ -73,11 +78,28 @@ def _sums(x, scan: Scan, *, after: bool):
         rows = jnp.transpose(x, (2, 0, 1, 3)).reshape(x.shape[2], -1, x.shape[3])
         sums = jnp.matmul(rows, matrices, precision=jax.lax.Precision.HIGHEST)
         return jnp.transpose(sums.reshape(x.shape[2], *x.shape[:2], -1), (1, 2, 0, 3))
-    in_order = jnp.take_along_axis(x, jnp.broadcast_to(scan.order, x.shape), axis=-1)
-    sums = jax.lax.cumsum(in_order, axis=3, reverse=after)
-    shift = (-1, 1, 0) if after else (1, -1, 0)
-    sums = jax.lax.pad(sums, 0.0, [(0, 0, 0)] * 3 + [shift])
-    return jnp.take_along_axis(sums, jnp.broadcast_to(scan.rank, x.shape), axis=-1)
+    return _take(_block_sums(_take(x, scan.order), after=after), scan.rank)
+
+
+def _take(x, index):
+    """Gathers from the last two axes of `x`, taken as one; 0 where the index is out of bounds."""
+    flat = x.reshape(*x.shape[:2], -1)
+    found = jnp.take(flat, index.ravel(), axis=-1, mode="fill", fill_value=0.0)
+    return found.reshape(*x.shape[:2], *index.shape)
+
+
+def _block_sums(x, *, after: bool):
+    """Sums `x` over the places before each place of the last axis, or after it.
+
+    Products with triangular matrices: XLA's cumulative sum passes over the array many times.
+    """
+    blocks = x.reshape(*x.shape[:-1], -1, BLOCK)
+
+    def sums(y):
+        ones = jnp.tri(y.shape[-1], k=-1)
+        return jnp.matmul(y, ones if after else ones.T, precision=jax.lax.Precision.HIGHEST)
+
+    return (sums(blocks) + sums(jnp.sum(blocks, axis=-1))[..., None]).reshape(x.shape)
 
 
 class Geometric(Encoding):
@@ -123,11 +145,16 @@ class Geometric(Encoding):
 
     def precompute(self, positions: Positions, mask: Mask) -> Scan:
         """Sorts every query's keys by distance, once for all layers."""
-        order = scan_order(positions.offsets)
-        rank = jnp.argsort(order, axis=-1)
-        dense = rank.shape[-1] <= DENSE
-        before = (rank[:, :, None] < rank[:, None, :]).astype(jnp.float32) if dense else None
-        return Scan(positions.offsets, order, rank, before)
+        # The barrier keeps XLA from sorting ordinal positions itself, which takes it half a minute.
+        order = scan_order(jax.lax.optimization_barrier(positions.offsets))
+        rank, keys = jnp.argsort(order, axis=-1), order.shape[-1]
+        if keys <= DENSE:
+            before = (rank[:, :, None] < rank[:, None, :]).astype(jnp.float32)
+            return Scan(positions.offsets, before, None, None)
+        query, padded = jnp.arange(len(order))[:, None], -(-keys // BLOCK) * BLOCK
+        beyond = (0, 0), (0, padded - keys)
+        order = jnp.pad(query * keys + order, beyond, constant_values=order.size)
+        return Scan(positions.offsets, None, order, query * padded + rank)
 
     def weights(
         self,
@@ -135,7 +162,7 @@ class Geometric(Encoding):
         q: Queries,
         k: Keys,
         view: View,
-        layer: int,
+        layer: LayerNumber,
     ) -> Float[Array, "batch head query key"]:
         """Returns the probability that each key is the first to match."""
         scan: Scan = view.precomputed
@@ -149,7 +176,12 @@ class Geometric(Encoding):
         return jnp.where(allowed, weights, 0.0)
 
     def match(
-        self, x: Float[Array, "batch query model"], q: Queries, k: Keys, scan: Scan, layer: int
+        self,
+        x: Float[Array, "batch query model"],
+        q: Queries,
+        k: Keys,
+        scan: Scan,
+        layer: LayerNumber,
     ) -> Float[Array, "batch head query key"]:
         """Returns z, the log-odds that each key matches its query."""
         content = (q + self.query_bias[layer][:, None, :]) @ jnp.swapaxes(k, -1, -2)
@@ -166,7 +198,7 @@ class Geometric(Encoding):
         k: Keys,
         v: Keys,
         view: View,
-        layer: int,
+        layer: LayerNumber,
     ) -> Queries:
         """Averages the values by the weights."""
         return self.weights(x, q, k, view, layer) @ v

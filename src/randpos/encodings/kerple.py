@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from randpos.encodings.alibi import asymmetric_distance
-from randpos.encodings.base import Encoding, Logits, Mask, Queries, View
+from randpos.encodings.base import Encoding, LayerNumber, Logits, Mask, Queries, View
 from randpos.positions import Positions
 from randpos.settings import Shape
 
@@ -40,13 +40,13 @@ class KERPLE(Encoding):
         return asymmetric_distance(positions.offsets, self.shape.one_sided)
 
     def precompute_layer(
-        self, precomputed: Float[Array, "query key"], layer: int
+        self, precomputed: Float[Array, "query key"], layer: LayerNumber
     ) -> Float[Array, "1 head query key"]:
         """Computes the penalties of a layer."""
         strength = jax.nn.softplus(self.strength[layer])[None, :, None, None]
         rate = jax.nn.softplus(self.rate[layer])[None, :, None, None]
         return -strength * jnp.log1p(rate * precomputed)
 
-    def bias(self, q: Queries, view: View, layer: int) -> Logits:
+    def bias(self, q: Queries, view: View, layer: LayerNumber) -> Logits:
         """Returns the penalties."""
         return view.per_layer

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from randpos.encodings.base import Encoding, Keys, Logits, Mask, Queries, View
+from randpos.encodings.base import Encoding, Keys, LayerNumber, Logits, Mask, Queries, View
 from randpos.encodings.sinusoids import sin_cos, sinusoid
 from randpos.errors import UserError
 from randpos.nn.attention import softmax_attention
@@ -72,7 +72,7 @@ class Relative(Encoding):
         return Waves(*sin_cos(positions.query, self.shape.dim // 2, largest), keys)
 
     def precompute_layer(
-        self, precomputed: Waves | Float[Array, "query key dim"], layer: int
+        self, precomputed: Waves | Float[Array, "query key dim"], layer: LayerNumber
     ) -> Float[Array, "head query head_dim key"] | None:
         """Computes W_r R(δ) where it is needed.
 
@@ -83,16 +83,18 @@ class Relative(Encoding):
             return None
         return jnp.einsum("qkc,hdc->hqdk", precomputed, self.per_head(layer))
 
-    def per_head(self, layer: int) -> Float[Array, "head head_dim dim"]:
+    def per_head(self, layer: LayerNumber) -> Float[Array, "head head_dim dim"]:
         """Returns the transpose of W_r, split into heads."""
         shape = self.shape
         return self.projection[layer].T.reshape(shape.heads, shape.head_dim, shape.dim)
 
-    def transform(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
+    def transform(
+        self, q: Queries, k: Keys, view: View, layer: LayerNumber
+    ) -> tuple[Queries, Keys]:
         """Adds u to the queries."""
         return q + self.content_bias[layer][:, None, :], k
 
-    def bias(self, q: Queries, view: View, layer: int) -> Logits:
+    def bias(self, q: Queries, view: View, layer: LayerNumber) -> Logits:
         """Returns (q + v)·(W_r R(δ)) / √d."""
         q = (q + self.position_bias[layer][:, None, :]) * q.shape[-1] ** -0.5
         if view.per_layer is not None:
@@ -106,7 +108,7 @@ class Relative(Encoding):
         k: Keys,
         v: Keys,
         view: View,
-        layer: int,
+        layer: LayerNumber,
     ) -> Queries:
         """Attends with heads as the first axis, in which order the bias is formed."""
         bias = _swap(self.bias(q, view, layer))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from randpos.encodings.base import Encoding, Keys, Mask, Queries, View
+from randpos.encodings.base import Encoding, Keys, LayerNumber, Mask, Queries, View
 from randpos.encodings.sinusoids import sin_cos
 from randpos.errors import UserError
 from randpos.positions import Positions
@@ -60,6 +60,8 @@ class RoPE(Encoding):
             sin_cos(positions.query, pairs, largest), sin_cos(positions.key, pairs, largest)
         )
 
-    def transform(self, q: Queries, k: Keys, view: View, layer: int) -> tuple[Queries, Keys]:
+    def transform(
+        self, q: Queries, k: Keys, view: View, layer: LayerNumber
+    ) -> tuple[Queries, Keys]:
         """Rotates both sides."""
         return _rotate(q, *view.precomputed.query), _rotate(k, *view.precomputed.key)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from randpos.encodings.base import Encoding, Logits, Mask, Queries, View, per_head
+from randpos.encodings.base import Encoding, LayerNumber, Logits, Mask, Queries, View, per_head
 from randpos.positions import Positions
 from randpos.settings import Shape
 
@@ -62,11 +62,11 @@ class T5(Encoding):
         return bucket(positions.offsets, self.shape.one_sided)
 
     def precompute_layer(
-        self, precomputed: Int[Array, "query key"], layer: int
+        self, precomputed: Int[Array, "query key"], layer: LayerNumber
     ) -> Float[Array, "1 head query key"]:
         """Looks the biases up."""
         return per_head(self.biases[precomputed])
 
-    def bias(self, q: Queries, view: View, layer: int) -> Logits:
+    def bias(self, q: Queries, view: View, layer: LayerNumber) -> Logits:
         """Returns the looked-up biases."""
         return view.per_layer

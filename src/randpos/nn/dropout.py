@@ -8,7 +8,7 @@ A token's mask depends on nothing else: not on padding, nor on the pieces a batc
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, UInt32
+from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
 GOLDEN = 0x9E3779B1
 """2^32 divided by the golden ratio, as an odd number: its multiples spread evenly."""
@@ -31,6 +31,32 @@ def token_bits(
     return mix(mix(bits ^ (place * jnp.uint32(GOLDEN)), 0x846CA68B) + high, 0x7FEB352D)
 
 
+def keep_mask(
+    key: Key[Array, ""],
+    shape: tuple[int, ...],
+    rate: float,
+    first: int | Int[Array, ""] = 0,
+) -> Bool[Array, "batch time dim"]:
+    """Marks the elements that dropout keeps.
+
+    Args:
+        key: Source of randomness.
+        shape: The shape of the activations.
+        rate: Probability of zeroing.
+        first: The number of the first example, where the batch is a piece of a larger one.
+    """
+    channel = jax.lax.broadcasted_iota(jnp.uint32, shape, 2) * jnp.uint32(GOLDEN)
+    bits = mix(token_bits(key, shape[:2], first)[..., None] + channel, 0x846CA68B)
+    return bits >= jnp.uint32(min(round(rate * 2**32), 2**32 - 1))
+
+
+def drop(
+    x: Float[Array, "batch time dim"], rate: float, kept: Bool[Array, "batch time dim"] | None
+) -> Float[Array, "batch time dim"]:
+    """Zeroes the elements that are not kept and scales the others up; does nothing without mask."""
+    return x if kept is None else jnp.where(kept, x * (1.0 / (1.0 - rate)), 0.0)
+
+
 def dropout(
     x: Float[Array, "batch time dim"],
     rate: float,
@@ -47,7 +73,4 @@ def dropout(
     """
     if key is None or rate == 0.0:
         return x
-    channel = jax.lax.broadcasted_iota(jnp.uint32, x.shape, 2) * jnp.uint32(GOLDEN)
-    bits = mix(token_bits(key, x.shape[:2], first)[..., None] + channel, 0x846CA68B)
-    kept = bits >= jnp.uint32(min(round(rate * 2**32), 2**32 - 1))
-    return jnp.where(kept, x * (1.0 / (1.0 - rate)), 0.0)
+    return drop(x, rate, keep_mask(key, x.shape, rate, first))

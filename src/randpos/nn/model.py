@@ -5,7 +5,7 @@ It calls the interface of an encoding and never asks which encoding it is.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -13,10 +13,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from randpos.encodings import Encoding
-from randpos.encodings.base import Mask, View
+from randpos.encodings.base import LayerNumber, Mask, View
 from randpos.errors import UserError
 from randpos.nn.attention import log_visible
-from randpos.nn.dropout import dropout
+from randpos.nn.dropout import drop, dropout, keep_mask
 from randpos.nn.layers import LayerNorm, Linear, truncated_normal
 from randpos.positions import Length, Positions, per_example
 from randpos.settings import Architecture
@@ -69,16 +69,15 @@ class Block(eqx.Module):
         self,
         x: Float[Array, "batch query dim"],
         attended: Float[Array, "batch head query head_dim"],
-        keys: tuple[Key[Array, ""], Key[Array, ""]] | None = None,
-        first: Length = 0,
+        kept: Bool[Array, "2 batch query dim"] | None = None,
     ) -> Float[Array, "batch query dim"]:
-        """Applies everything after the attention of a block; `keys` are for dropout."""
+        """Applies everything after the attention of a block; `kept` are the masks of dropout."""
         rate = self.architecture.dropout
-        to_attention, to_feed_forward = keys or (None, None)
+        in_attention, in_feed_forward = (None, None) if kept is None else kept
         joined = self.output(jnp.swapaxes(attended, 1, 2).reshape(x.shape))
-        x = self.attention_norm(x + dropout(joined, rate, to_attention, first))
+        x = self.attention_norm(x + drop(joined, rate, in_attention))
         fed = self.contract(jax.nn.relu(self.expand(x)))
-        return self.feed_forward_norm(x + dropout(fed, rate, to_feed_forward, first))
+        return self.feed_forward_norm(x + drop(fed, rate, in_feed_forward))
 
 
 def _inside(outputs: tuple[Length, int] | None, time: int) -> tuple[Length, int] | None:
@@ -89,6 +88,14 @@ def _inside(outputs: tuple[Length, int] | None, time: int) -> tuple[Length, int]
     if isinstance(start, int) and not 0 <= start <= time - size:
         raise UserError(f"outputs={outputs} reach beyond the {time} tokens of the sequence.")
     return jnp.clip(start, 0, time - size), size
+
+
+def _selected(
+    x: Float[Array, "batch time dim"], outputs: tuple[Length, int] | None
+) -> tuple[int, int, int]:
+    """Returns the shape of the tokens that `outputs` selects."""
+    batch, time, dim = x.shape
+    return batch, time if outputs is None else outputs[1], dim
 
 
 def _example_by_example(function: Callable[..., Array]) -> Callable[..., Array]:
@@ -192,22 +199,51 @@ class Encoder(eqx.Module):
         if pieces == 1:
             views = self.view(positions, mask=mask, outputs=outputs)
             return self.logits(tokens, positions, views, outputs=outputs, key=key)
-        keys = self._dropout_keys(key)
-        x = self.embed(tokens, positions, keys[-1])
-        own = per_example(positions)
+        draws = self._per_layer(positions)
+        keys, to_embedding = self._dropout_keys(key)
+        own, common = per_example(positions), isinstance(positions, Positions)
+        seen = self._see(positions, mask, None) if common and not own else None
         split = lambda y: y.reshape(pieces, -1, *y.shape[1:])  # noqa: E731
-        for layer in range(self.architecture.layers):
-            # Adding a zero that XLA cannot foresee makes positions depend on the layer before.
-            # Otherwise XLA prepares the views of all layers before the first one, and for
-            # relative at T = 1500 each takes 0.5 GiB.
-            zero = jnp.nan_to_num(jnp.minimum(jnp.abs(x[0, 0, 0]), 0.0)).astype(jnp.int32)
-            tied = jax.tree.map(lambda index, zero=zero: index + zero, positions)
-            shared = None if own else self.view(tied, mask=mask, outputs=outputs)[layer]
-            apply = partial(self._apply_piece, layer, shared, mask, outputs, keys[layer])
-            firsts = len(x) // pieces * jnp.arange(pieces)
-            x = jax.lax.map(apply, (split(x), firsts, jax.tree.map(split, tied) if own else None))
-            x = x.reshape(-1, *x.shape[2:])
-        return self.head(x)
+        firsts = len(tokens) // pieces * jnp.arange(pieces)
+
+        def apply(layer, block, where, seen, outputs, keys, x):
+            """Applies one block; what it adds to its view, up to 0.5 GiB, is prepared only now."""
+
+            def see(where):
+                return self._add_layer(seen or self._see(where, mask, outputs), layer)
+
+            def piece(data):
+                x, first, where = data
+                view = jax.vmap(see)(where) if own else shared
+                kept = self._masks(keys, _selected(x, outputs), first)
+                return self._apply(layer, block, view, outputs, kept, x)
+
+            shared = None if own else see(where)
+            x = jax.lax.map(piece, (split(x), firsts, jax.tree.map(split, where) if own else None))
+            return x.reshape(-1, *x.shape[2:])
+
+        def step(x, this):
+            layer, block, where, keys = this
+            return apply(layer, block, positions if common else where, seen, None, keys, x), None
+
+        # A loop over the equal blocks is compiled once. The last one, which answers, stays apart.
+        *equal, last = self.blocks
+        x = self.embed(tokens, positions, to_embedding)
+        if equal:
+            stack = lambda trees: jax.tree.map(lambda *x: jnp.stack(x), *trees)  # noqa: E731
+            where = None if common else stack(draws[:-1])
+            pairs = None if keys is None else keys[:-1]
+            x, _ = jax.lax.scan(step, x, (jnp.arange(len(equal)), stack(equal), where, pairs))
+        pair = None if keys is None else keys[-1]
+        return self.head(apply(len(equal), last, draws[-1], None, outputs, pair, x))
+
+    def _per_layer(self, positions: Positions | Sequence[Positions]) -> list[Positions]:
+        """Returns the positions of each layer."""
+        layers = self.architecture.layers
+        found = [positions] * layers if isinstance(positions, Positions) else list(positions)
+        if len(found) != layers:
+            raise UserError(f"{len(found)} draws of positions do not fit {layers} layers.")
+        return found
 
     def view(
         self,
@@ -230,25 +266,32 @@ class Encoder(eqx.Module):
                 where, mask=None if row is None else row[None], outputs=outputs, start=start
             )
             return jax.vmap(see)(positions, rows)
-        layers = self.architecture.layers
-        per_layer = [positions] * layers if isinstance(positions, Positions) else list(positions)
-        if len(per_layer) != layers:
-            raise UserError(f"{len(per_layer)} draws of positions do not fit {layers} layers.")
-        first: list[Length] = [start] * layers
+        per_layer = self._per_layer(positions)
         outputs = _inside(outputs, len(per_layer[-1].key))
-        if outputs is not None:
-            per_layer[-1], first[-1] = per_layer[-1].rows(*outputs), outputs[0]
         views: list[View] = []
         for layer, where in enumerate(per_layer):
-            if layer and where is per_layer[layer - 1]:
-                precomputed, _, allowed, scale = views[-1]
-            else:
-                allowed = self.allowed(where, mask, first[layer])
-                precomputed = self.encoding.precompute(where, allowed)
-                scale = log_visible(allowed) if self.architecture.attention_scale == "log" else None
-            per_layer_values = self.encoding.precompute_layer(precomputed, layer)
-            views.append(View(precomputed, per_layer_values, allowed, scale))
+            asked = outputs if layer == len(per_layer) - 1 else None
+            same = layer and asked is None and where is per_layer[layer - 1]
+            seen = views[-1] if same else self._see(where, mask, asked, start)
+            views.append(self._add_layer(seen, layer))
         return tuple(views)
+
+    def _see(
+        self,
+        where: Positions,
+        mask: Bool[Array, "#batch time"] | None,
+        outputs: tuple[Length, int] | None,
+        start: Length = 0,
+    ) -> View:
+        """Computes what layers see that have these positions, as far as it is common to them."""
+        if outputs is not None:
+            where, start = where.rows(*outputs), outputs[0]
+        allowed = self.allowed(where, mask, start)
+        scale = log_visible(allowed) if self.architecture.attention_scale == "log" else None
+        return View(self.encoding.precompute(where, allowed), None, allowed, scale)
+
+    def _add_layer(self, view: View, layer: LayerNumber) -> View:
+        return view._replace(per_layer=self.encoding.precompute_layer(view.precomputed, layer))
 
     def logits(
         self,
@@ -262,11 +305,15 @@ class Encoder(eqx.Module):
     ) -> Float[Array, "batch output classes"]:
         """Finishes a call from prepared views; `first` numbers the first example for dropout."""
         outputs = _inside(outputs, tokens.shape[1])
-        keys = self._dropout_keys(key)
-        x = self.embed(tokens, positions, keys[-1], first)
-        for layer, view in enumerate(views):
-            x = self._apply(layer, view, outputs, keys[layer], x, first)
-        return self.head(x)
+        keys, to_embedding = self._dropout_keys(key)
+        x = self.embed(tokens, positions, to_embedding, first)
+        *equal, last = self.blocks
+        kept = None if keys is None else self._masks(keys[:-1].ravel(), x.shape, first)
+        for layer, block in enumerate(equal):
+            masks = None if kept is None else kept[2 * layer : 2 * layer + 2]
+            x = self._apply(layer, block, views[layer], None, masks, x)
+        kept = self._masks(None if keys is None else keys[-1], _selected(x, outputs), first)
+        return self.head(self._apply(len(equal), last, views[-1], outputs, kept, x))
 
     def trace(
         self,
@@ -289,44 +336,40 @@ class Encoder(eqx.Module):
 
     def _apply(
         self,
-        layer: int,
+        layer: LayerNumber,
+        block: Block,
         view: View,
         outputs: tuple[Length, int] | None,
-        keys: tuple[Key[Array, ""], Key[Array, ""]] | None,
+        kept: Bool[Array, "2 batch query dim"] | None,
         x: Float[Array, "batch time dim"],
-        first: Length,
     ) -> Float[Array, "batch query dim"]:
-        """Applies a block; the last one to the tokens that `outputs` selects."""
+        """Applies a block, to the tokens that `outputs` selects."""
         context = x
-        if outputs is not None and layer == self.architecture.layers - 1:
+        if outputs is not None:
             x = jax.lax.dynamic_slice_in_dim(x, *outputs, axis=1)
-        q, k, v = self.blocks[layer].heads(x, context)
+        q, k, v = block.heads(x, context)
         attend = partial(self.encoding.attend, layer=layer)
         attend = _example_by_example(attend) if view.per_example else attend
         attended = attend(x, q, k, v, view)
-        return self.blocks[layer].finish(x, attended, keys, first)
+        return block.finish(x, attended, kept)
 
-    def _apply_piece(
-        self,
-        layer: int,
-        shared: View | None,
-        mask: Bool[Array, "#batch time"] | None,
-        outputs: tuple[Length, int] | None,
-        keys: tuple[Key[Array, ""], Key[Array, ""]] | None,
-        piece: tuple[Array, Length, Any],
-    ) -> Float[Array, "batch query dim"]:
-        """Applies a block to a piece of a batch; without a `shared` view, by its own positions."""
-        x, first, where = piece
-        view = shared or self.view(where, mask=mask, outputs=outputs)[layer]
-        return self._apply(layer, view, outputs, keys, x, first)
-
-    def _dropout_keys(self, key: Key[Array, ""] | None) -> list[Any]:
+    def _dropout_keys(
+        self, key: Key[Array, ""] | None
+    ) -> tuple[Key[Array, "layer 2"] | None, Key[Array, ""] | None]:
         """Returns a pair of keys per block and one for the embeddings, or Nones."""
-        layers = self.architecture.layers
         if key is None:
-            return [None] * (layers + 1)
-        *keys, to_embedding = jax.random.split(key, 2 * layers + 1)
-        return [*zip(keys[::2], keys[1::2], strict=True), to_embedding]
+            return None, None
+        keys = jax.random.split(key, 2 * self.architecture.layers + 1)
+        return keys[:-1].reshape(-1, 2), keys[-1]
+
+    def _masks(
+        self, keys: Key[Array, " site"] | None, shape: tuple[int, ...], first: Length
+    ) -> Bool[Array, "site batch time dim"] | None:
+        """Draws the masks of dropout, in a loop: else XLA copies the hash into many kernels."""
+        rate = self.architecture.dropout
+        if keys is None or rate == 0.0:
+            return None
+        return jax.lax.map(lambda key: keep_mask(key, shape, rate, first), keys)
 
     def embed(
         self,

@@ -24,6 +24,7 @@ from randpos.setup import Setup, resolve
 from randpos.training.batch import DrawnBatch, assemble, draw_batch, right_answers
 from randpos.training.lengths import buckets, step_length
 from randpos.training.optimizer import make_optimizer, rate_factor, update_average
+from randpos.training.packing import Packing
 
 BUCKETS = 5
 STRIDE = 20
@@ -84,6 +85,7 @@ def make_engine(experiment: Experiment) -> Engine:
     schedule = experiment.lengths
     sizes = buckets(schedule.maximum, 1 if schedule.name == "fixed" else BUCKETS)
     branches = [partial(gradients, setup, size) for size in sizes]
+    packing = Packing(setup.skeleton[0], stack_blocks=options.name == "muon")
 
     def start(member: Member) -> State:
         model = setup.build(random_stream("parameters", member.seed))
@@ -96,9 +98,9 @@ def make_engine(experiment: Experiment) -> Engine:
         length = step_length(schedule, number)
         bucket = jnp.searchsorted(jnp.asarray(sizes), length)
         drawn = draw_step(setup, key, length)
-        operands = (state.parameters, *drawn, length)
+        operands = (packing.unpack(state.parameters), *drawn, length)
         grads, loss, accuracy = jax.lax.switch(bucket, branches, *operands)
-        updates, slots = optimizer.update(grads, state.optimizer, state.parameters)
+        updates, slots = optimizer.update(packing.pack(grads), state.optimizer, state.parameters)
         rate = member.learning_rate * rate_factor(options, experiment.steps, number)
         updates = jax.tree.map(lambda u: -rate * u, updates)
         parameters, average = optax.apply_updates(state.parameters, updates), state.average
@@ -117,11 +119,16 @@ def make_engine(experiment: Experiment) -> Engine:
             return state, metrics
 
         empty = Metrics(jnp.zeros(STRIDE), jnp.zeros(STRIDE))
-        return jax.lax.fori_loop(first, last, body, (state, empty))
+        packed = packing.pack_state(state)
+        packed, metrics = jax.lax.fori_loop(first, last, body, (packed, empty))
+        return packing.unpack_state(packed), metrics
 
     together = jax.vmap(advance, in_axes=(0, 0, None, None))
-    programs = (start, advance, together)
-    return Engine(*(jax.jit(f, compiler_options=compiler_options()) for f in programs))
+    return Engine(
+        jax.jit(start, compiler_options=compiler_options(once=True)),
+        jax.jit(advance, compiler_options=compiler_options()),
+        jax.jit(together, compiler_options=compiler_options()),
+    )
 
 
 def draw_step(
