@@ -229,16 +229,17 @@ def test_dropout_needs_a_key_and_changes_with_it():
     assert len({float(x[0, 0, 0]) for x in (same, left, other)}) == 3
 
 
-def test_every_dropout_of_a_call_has_its_own_key(monkeypatch):
-    keys = []
+def test_every_dropout_of_a_call_has_a_mask_of_its_own(monkeypatch):
+    masks = []
 
-    def spy(x, rate, key, first=0):
-        keys.append(tuple(jax.random.key_data(key).tolist()))
+    def spy(x, rate, kept):
+        masks.append(np.asarray(kept))
         return x
 
-    monkeypatch.setattr("randpos.nn.model.dropout", spy)
+    for module in ("model", "dropout"):  # in the blocks, and in `dropout` of the embeddings
+        monkeypatch.setattr(f"randpos.nn.{module}.drop", spy)
     encoder("sincos")(tokens(BUFFER), Ordinal().sample(KEY, BUFFER, BUFFER), key=KEY)
-    assert len(set(keys)) == len(keys) == 1 + 2 * 2
+    assert len({mask.tobytes() for mask in masks}) == len(masks) == 1 + 2 * 2
 
 
 def test_padding_does_not_change_dropout():
