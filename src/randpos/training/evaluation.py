@@ -22,13 +22,12 @@ from randpos.errors import UserError, check_count
 from randpos.experiment import MAX_TEST_LENGTH, Experiment
 from randpos.nn.model import Encoder
 from randpos.numerics import compiler_options, random_stream
-from randpos.positions import per_example
 from randpos.setup import resolve
 from randpos.store.result import Accuracy
 from randpos.tasks.base import Length
 from randpos.training.batch import assemble, draw_batch, right_answers
 from randpos.training.compilation import Compiling, silent
-from randpos.training.generation import generate, right_generated
+from randpos.training.generation import generate_in_pieces, right_generated
 
 MAX_LOGIT_BYTES = 2**25
 """Bytes that one piece's attention logits may take."""
@@ -158,6 +157,23 @@ def memory_pieces(experiment: Experiment, size: int, parts: int = 1) -> int:
     return -(-part_size(experiment, parts) // max(1, MAX_LOGIT_BYTES // example))
 
 
+def generation_pieces(experiment: Experiment, size: int, examples: int) -> int:
+    """Returns in how many equal pieces the answers of examples are generated.
+
+    The keys and values of a piece, and the logits of its prompts, fit into the budget.
+
+    Args:
+        experiment: What is tested.
+        size: The length that sequences are padded to.
+        examples: How many examples there are.
+    """
+    layout, model = resolve(experiment).layout, experiment.model
+    prompt, total = int(layout.prompt_length(size)), int(layout.total_length(size))
+    example = 4 * model.heads * prompt**2 + 8 * model.layers * model.dim * total
+    pieces = -(-examples // max(1, MAX_LOGIT_BYTES // example))
+    return next(p for p in range(pieces, examples + 1) if examples % p == 0)
+
+
 def draw_size(experiment: Experiment) -> int:
     """Returns the number of examples that share a draw of positions; the last one has the rest."""
     return -(-experiment.evaluation.batch // experiment.evaluation.draw_count)
@@ -283,17 +299,9 @@ def count(
     forced = None
     if setup.layout.autoregressive:
         forced = jnp.sum(right)
-        prompts = sequences.tokens[:, : int(setup.layout.prompt_length(size))]
-        room = batch.outputs.shape[1]
-        split = lambda x: x.reshape(pieces, -1, *x.shape[1:])  # noqa: E731
-        own = jax.tree.map(split, positions) if per_example(positions) else None
-
-        def answer(piece):
-            prompt, where = piece
-            where = positions if where is None else where
-            return generate(model, setup.layout, prompt, where, length, room)
-
-        logits = jax.lax.map(answer, (split(prompts), own)).reshape(examples, room, -1)
+        prompt = sequences.tokens[:, : int(setup.layout.prompt_length(size))]
+        count = generation_pieces(experiment, size, examples)
+        logits = generate_in_pieces(model, setup.layout, prompt, positions, length, count)
         right = right_generated(logits, batch, setup.task.terminator) & asked[:, None]
     whole = jnp.all(right | ~counted, axis=-1) & asked
     return Counts(jnp.sum(right), jnp.sum(counted), jnp.sum(whole), forced)

@@ -50,6 +50,30 @@ def generate(
     return jax.lax.fori_loop(0, answers, body, (begin, cache, logits))[2]
 
 
+def generate_in_pieces(
+    model: Encoder,
+    layout: Layout,
+    prompts: Int[Array, "batch prompt"],
+    positions: LayerPositions,
+    length: Length,
+    pieces: int,
+) -> Float[Array, "batch output classes"]:
+    """Returns what `generate` does, one piece of the batch after the other.
+
+    There is room for all answers that positions leave after the prompts.
+    """
+    split = lambda x: x.reshape(pieces, -1, *x.shape[1:])  # noqa: E731
+    own = jax.tree.map(split, positions) if per_example(positions) else None
+    room = jax.tree.leaves(positions)[0].shape[-1] - prompts.shape[1]
+
+    def answer(piece):
+        prompt, where = piece
+        return generate(model, layout, prompt, positions if own is None else where, length, room)
+
+    logits = jax.lax.map(answer, (split(prompts), own))
+    return logits.reshape(len(prompts), room, -1)
+
+
 def right_generated(
     logits: Float[Array, "batch output classes"], batch: Batch, terminator: int | None
 ) -> Bool[Array, "batch output"]:
