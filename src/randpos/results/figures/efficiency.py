@@ -15,7 +15,7 @@ from randpos.results.efficiency import (
     compare_efficiency,
     time_to,
 )
-from randpos.results.figures.style import caption, line_style, percent, styled
+from randpos.results.figures.style import CHANCE, caption, line_style, percent, styled
 from randpos.store.tables import StoreTables
 
 
@@ -30,7 +30,8 @@ def efficiency(found: Efficiency) -> Figure:
     figure = Figure(figsize=(5.6, 3.3), layout="constrained")
     axes = figure.subplots()
     axes.set_xscale("log")
-    axes.axhline(THRESHOLD, color="black", linestyle=":", linewidth=0.8, gid="threshold")
+    threshold = f"{THRESHOLD:.0%} of accuracy"
+    axes.axhline(THRESHOLD, **CHANCE, gid="threshold", label=threshold)
     shown = np.concatenate(
         [c for side in (found.short, found.long) for c in (side.training, side.test)]
     )
@@ -38,10 +39,22 @@ def efficiency(found: Efficiency) -> Figure:
     for side in (found.long, found.short):
         _draw(axes, side)
     axes.yaxis.set_major_formatter(percent)
+    axes.xaxis.set_major_formatter("{x:,.4g}")
     axes.set_xlabel("Training time (seconds)")
     axes.set_ylabel("Accuracy (%)")
     axes.set_title(task_title(found.task), loc="left")
-    figure.legend(loc="outside upper center", ncols=2, handlelength=2.6)
+    # A legend is filled column by column; the threshold stands alone in the last one.
+    handles, labels = axes.get_legend_handles_labels()
+    last = labels.index(threshold)
+    order = [*(i for i in range(len(labels)) if i != last), last]
+    figure.legend(
+        [handles[i] for i in order],
+        [labels[i] for i in order],
+        loc="outside upper center",
+        ncols=3,
+        handlelength=2.6,
+        fontsize=7,
+    )
     caption(figure, _remarks(found))
     return figure
 
@@ -50,6 +63,8 @@ def _draw(axes: Axes, side: Contender) -> None:
     style, name = line_style(side.encoding), side.encoding
     label = f"{style.pop('label')}, N = {side.training_length}"
     thin = {"color": style["color"], "linestyle": style["linestyle"], "linewidth": 0.8}
+    if len(side.training) == 1:  # no line, but a point
+        thin["marker"] = "."
     axes.plot(
         *side.training.T, **thin, alpha=0.7, gid=f"{name} training", label=f"{label}: training"
     )
