@@ -94,6 +94,8 @@ def test_the_figure_of_l_draws_the_means_over_the_ratio():
     figure = choose_maximum_of_store(sweep_over_l(), STORE)
     expected = [[1.0, 0.65], [2.0, 0.85], [40.0, 0.75]]
     np.testing.assert_allclose(line(figure, "randomized-relative 0"), expected)
+    inside = line(figure, "randomized-relative 0 in-domain")
+    np.testing.assert_allclose(inside, expected)  # made-up runs are as good at all lengths
     expected = [[2.0, 0.65], [40.0, 0.55]]
     np.testing.assert_allclose(line(figure, "randomized-relative 0.1"), expected)
 

@@ -42,6 +42,7 @@ SCALES: dict[str, dict[str, Any]] = {
     "log": {"marker": "o", "linewidth": 1.6},
 }
 """Lines of the two scales of attention."""
+IN_DOMAIN: dict[str, Any] = {"linestyle": "-.", "linewidth": 0.8, "alpha": 0.7}
 
 
 def _selected(
@@ -101,6 +102,12 @@ def choose_maximum_of_store(records: StoreTables, store: Path) -> Figure:
                     *_means(part, "ratio", "score"), **style, gid=f"{encoding} {dropout:g}"
                 )
                 axes.plot(
+                    *_means(part, "ratio", "in_domain"),
+                    **IN_DOMAIN,
+                    color=style["color"],
+                    gid=f"{encoding} {dropout:g} in-domain",
+                )
+                axes.plot(
                     part["ratio"].to_numpy(),
                     part["score"].to_numpy(),
                     gid="runs",
@@ -116,10 +123,12 @@ def choose_maximum_of_store(records: StoreTables, store: Path) -> Figure:
         axes.set_xticks(ticks, [f"{ratio:g}" for ratio in ticks])
         axes.minorticks_off()
         axes.set_xlabel("L / longest tested sequence")
-    panels[0, 0].set_ylabel("Score (%)")
-    figure.legend(handles=[*handles.values(), sample_chance()], loc="outside upper left", ncols=2)
+    panels[0, 0].set_ylabel("Accuracy (%)")
+    inside = Line2D([], [], color="black", label="Up to N", **IN_DOMAIN)
+    samples = [*handles.values(), inside, sample_chance()]
+    figure.legend(handles=samples, loc="outside upper left", ncols=2)
     remark = "Score: mean accuracy over lengths N+1 to M. Lines: mean over seeds; dots: every run."
-    caption(figure, "\n".join([remark, " ".join(notes)]))
+    caption(figure, remark, *notes)
     return figure
 
 
@@ -148,8 +157,7 @@ def draws_of_store(records: StoreTables, store: Path) -> Figure:
     shown = sorted(set(runs["draw"]))
     samples = [Line2D([], [], color="black", **WAYS[w], label=w.replace("_", " ")) for w in shown]
     figure.legend(handles=[*samples, sample_chance()], loc="outside upper left", ncols=3)
-    remark = "Lines: mean over seeds; bands: from the lowest to the highest seed."
-    caption(figure, "\n".join([remark, " ".join(notes)]))
+    caption(figure, "Lines: mean over seeds; bands: from the lowest to the highest seed.", *notes)
     return figure
 
 
@@ -230,5 +238,5 @@ def peaked(
         "Mean over seeds. Entropy: mean over layers, heads, queries and 16 sequences. Red: the "
         "longest training length. Dotted: chance (above), uniform attention, log n (below)."
     )
-    caption(figure, "\n".join([remark, " ".join(notes)]))
+    caption(figure, remark, *notes)
     return figure

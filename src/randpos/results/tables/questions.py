@@ -76,7 +76,8 @@ def _table(
     extra: str = "",
 ) -> Table:
     rows = _rows(runs, extra)
-    return Table(name, title, "%", columns, rows, _cells(runs, setting, "score", extra), notes)
+    cells = _cells(runs, setting, "score", extra)
+    return Table(name, title, "%", columns, rows, cells, notes, best=False)
 
 
 def _rows(runs: pl.DataFrame, extra: str = "") -> list[Row]:
