@@ -22,6 +22,7 @@ import jax.numpy as jnp
 
 from randpos.encodings import ENCODINGS, get_encoding
 from randpos.nn.model import Encoder
+from randpos.numerics import compiler_options
 from randpos.positions import Ordinal, Positions, Randomized
 from randpos.settings import Architecture
 from randpos.training.step import cache_pieces
@@ -33,6 +34,11 @@ BATCH = {21: 128, 41: 128, 81: 128}
 FEW = 8
 
 Program = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def jitted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compiles as training does."""
+    return jax.jit(function, compiler_options=compiler_options())
 
 
 def in_pieces(x: jax.Array) -> jax.Array:
@@ -75,7 +81,7 @@ def model_programs(name: str, time: int, batch: int, randomized: bool) -> tuple[
         return jax.tree.map(jnp.add, grads, pull_back(d_tables)[0])
 
     arguments = (parameters, tokens, scheme.sample(key, time, time))
-    return (jax.jit(forward), arguments), (jax.jit(both), arguments)
+    return (jitted(forward), arguments), (jitted(both), arguments)
 
 
 def turned(x: jax.Array) -> jax.Array:
@@ -136,7 +142,7 @@ def product_programs(time: int, batch: int) -> tuple[Program, Program]:
         zero = [*(jnp.zeros_like(w) for w in weights[:-1]), jnp.zeros_like(weights[-1].T)]
         return jax.lax.scan(step, zero, x)
 
-    return (jax.jit(forward), (weights, x)), (jax.jit(both), (weights, x))
+    return (jitted(forward), (weights, x)), (jitted(both), (weights, x))
 
 
 def fastest(programs: list[Program], budget: float) -> list[float]:

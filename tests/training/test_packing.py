@@ -31,15 +31,14 @@ def test_the_optimizer_gives_the_same_updates_on_packed_parameters(name):
     optimizer = make_optimizer(experiment)
     packing = Packing(parameters, stack_blocks=name == "muon")
 
-    state = optimizer.init(parameters)
-    for _ in range(2):
-        updates, state = jax.jit(optimizer.update)(grads, state, parameters)
+    def update_twice(grads, state, parameters):
+        _, state = optimizer.update(grads, state, parameters)
+        return optimizer.update(grads, state, parameters)
 
-    packed = packing.pack_state(optimizer.init(parameters))
-    for _ in range(2):
-        found, packed = jax.jit(optimizer.update)(
-            packing.pack(grads), packed, packing.pack(parameters)
-        )
+    start_state = optimizer.init(parameters)
+    updates, state = jax.jit(update_twice)(grads, start_state, parameters)
+    packed = packing.pack(grads), packing.pack_state(start_state), packing.pack(parameters)
+    found, packed = jax.jit(update_twice)(*packed)
     same(packing.unpack(found), updates, rtol=1e-4, atol=1e-6)
     same(packing.unpack_state(packed), state, rtol=1e-5, atol=1e-7)
 

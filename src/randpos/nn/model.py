@@ -202,7 +202,7 @@ class Encoder(eqx.Module):
         draws = self._per_layer(positions)
         keys, to_embedding = self._dropout_keys(key)
         own, common = per_example(positions), isinstance(positions, Positions)
-        seen = self._see(positions, mask, None) if common and not own else None
+        seen = self._see(draws[0], mask, None) if common and not own else None
         split = lambda y: y.reshape(pieces, -1, *y.shape[1:])  # noqa: E731
         firsts = len(tokens) // pieces * jnp.arange(pieces)
 
@@ -214,7 +214,7 @@ class Encoder(eqx.Module):
 
             def piece(data):
                 x, first, where = data
-                view = jax.vmap(see)(where) if own else shared
+                view = jax.vmap(see)(where) if shared is None else shared
                 kept = self._masks(keys, _selected(x, outputs), first)
                 return self._apply(layer, block, view, outputs, kept, x)
 

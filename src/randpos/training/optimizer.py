@@ -46,7 +46,7 @@ def _matrices(parameters: Any) -> Any:
     """Marks the matrices inside of blocks: those between hidden activations."""
     spec = optax.contrib.MuonDimensionNumbers(reduction_axis=-2, output_axis=-1)
     if isinstance(parameters, Packed):
-        return Packed((spec,) * len(parameters.blocks), None, None)  # type: ignore[arg-type]
+        return Packed((spec,) * len(parameters.blocks), None, None)
     return jax.tree_util.tree_map_with_path(
         lambda path, x: spec if x.ndim == 2 and ".blocks" in jax.tree_util.keystr(path) else None,
         parameters,
@@ -56,7 +56,7 @@ def _matrices(parameters: Any) -> Any:
 def _decayed(parameters: Any) -> Any:
     """Marks matrices; biases and the scales of LayerNorm are not decayed."""
     if isinstance(parameters, Packed):
-        return Packed((True,) * len(parameters.blocks), True, False)  # type: ignore[arg-type]
+        return Packed((True,) * len(parameters.blocks), True, False)
     return jax.tree.map(lambda x: x.ndim >= 2, parameters)
 
 

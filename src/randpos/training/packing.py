@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, PyTree
 
 from randpos.nn.model import Encoder
 
-Part = Float[Array, "..."] | optax.MaskedNode
-"""An array, or what optax has in the place of parameters that an optimizer does not see."""
+Part = Any
+"""An array, or the `optax.MaskedNode` of parameters that an optimizer does not see."""
 
 
 class Packed(NamedTuple):
