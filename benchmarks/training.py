@@ -5,8 +5,8 @@
     python benchmarks/training.py start        # time to the first step, cold and warm cache
     python benchmarks/training.py emitters     # with and without XLA's fusion emitters for the CPU
 
-Contenders are timed in turns within one run, and the fastest turn of each counts. Times are those of
-the processor, on one core: the machines are shared. Only ratios are worth quoting.
+Contenders are timed in turns within one run, and the fastest turn of each counts. Times are those
+of the processor, on one core: the machines are shared. Only ratios are worth quoting.
 """
 
 import os
