@@ -20,7 +20,9 @@ def test_every_task_agrees_with_the_oracle_also_beyond_500(name, lengths):
     for length, inputs, outputs, counted in blocks:
         answers = [ORACLES[name](row, length) for row in inputs.tolist()]
         np.testing.assert_array_equal(outputs, answers)
-        ends = [a.index(TASKS[name].terminator) + 1 if name in MASKED else len(a) for a in answers]
+        end = TASKS[name].terminator
+        assert (end is not None) == (name in MASKED)
+        ends = [len(a) if end is None else a.index(end) + 1 for a in answers]
         np.testing.assert_array_equal(counted.sum(axis=1), ends)
         assert counted[:, 0].all()
 

@@ -286,7 +286,7 @@ def test_an_unknown_table_is_refused() -> None:
 
 
 def test_decoders_have_tables_of_their_own() -> None:
-    about = {"config": {"answers": "autoregressive"}}
+    about: dict[str, Any] = {"config": {"answers": "autoregressive"}}
     store = scored(
         [(run("copy", "rope", seed, **about), 0.4 + seed / 10) for seed in range(3)]
         + [(run("addition_reversed", "randomized-fire", **about), 0.9)]
