@@ -113,7 +113,7 @@ def _cells(
 
 def _value(runs: pl.DataFrame, number: str) -> Value:
     percent: Sequence[float] = [100 * x for x in runs[number]]
-    in_domain = [100 * x for x in runs["in_domain"].drop_nulls()]
+    in_domain = [100 * x for x in runs["in_domain"].drop_nulls() if number == "score"]
     return Value(
         sum(percent) / len(percent),
         interval=mean_interval(percent),
