@@ -74,7 +74,7 @@ results-pages: $(VENV)/.demo  ## Pack what is complete, draw the figures, write 
 	for name in curves efficiency max-position pca attention overview; do \
 		$(BIN)/randpos figure $$name --store results --out docs/figures || exit; done
 	$(BIN)/randpos figure curves --store $(RUNS)-laptop --out docs/figures/first \
-		--tasks even_pairs missing_duplicate --encodings sincos relative randomized-sincos randomized-relative
+		--tasks even_pairs reverse_string missing_duplicate bucket_sort --encodings sincos relative randomized-sincos randomized-relative
 	$(BIN)/randpos report results --out docs/results.md
 	$(BIN)/python docs/found.py
 # Runs whose models are committed, for PCA, attention and the playground.
