@@ -247,8 +247,8 @@ def test_pieces_are_equal_and_fit_the_cache_if_they_can(batch, time):
     assert batch // pieces == 1 or batch // pieces * time <= training.TOKENS
 
 
-# The tasks of the paper can be learned. Training batches are new at every step, so the accuracy in training is
-# that on unseen examples of the lengths 1..3; all answers follow from the inputs at these lengths.
+# The tasks of the paper can be learned. Training batches are new at every step, so the accuracy in
+# training is that on unseen examples of the lengths 1..3; all answers follow from the inputs there.
 
 QUICK = ("parity_check", "reverse_string")
 
