@@ -143,7 +143,7 @@ def test_frames_hold_every_member(run):
     found = run.accuracies()
     assert found.height == 12
     for seed, curve in enumerate(curves):
-        mine = found.filter(seed=seed).select("length", "accuracy", "whole", "error")
+        mine = found.filter(seed=seed).select(*Accuracy._fields)
         assert mine.rows() == [tuple(a) for a in curve]
     shown = repr(run)
     assert all(row["run"] in shown and row["run"] in run._repr_html_() for row in rows)

@@ -128,7 +128,7 @@ def run(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
 def test_an_interrupt_while_libraries_are_imported_shows_nothing(tmp_path):
     (tmp_path / "jax.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = run("tasks", env=os.environ | {"PYTHONPATH": path})
+    done = run("train", env=os.environ | {"PYTHONPATH": path})
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 

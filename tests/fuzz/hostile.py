@@ -191,7 +191,8 @@ def tables() -> st.SearchStrategy[bytes]:
     def right(draw: st.DrawFn) -> bytes:
         size = draw(many)
         rows = [
-            (draw(lengths), *(draw(shares) for _ in range(3)), *draw(ways)) for _ in range(size)
+            (draw(lengths), *(draw(shares) for _ in range(len(SCHEMA) - 1)), *draw(ways))
+            for _ in range(size)
         ]
         nulls = draw(st.booleans())
         rows += [(None,) * len(SCHEMA | WAY)] if nulls else []

@@ -158,6 +158,7 @@ def many_records(lengths: int = 500, seeds: int = 10) -> StoreTables:
         seed=pl.lit(0, pl.UInt32),
         draws=pl.lit(1, pl.Int32),
         error=pl.lit(None, pl.Float64),
+        forced=pl.lit(None, pl.Float64),
     )
     return StoreTables(pl.DataFrame(runs, schema=RUNS), frame.select(*ACCURACIES))
 
