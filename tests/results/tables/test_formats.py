@@ -65,7 +65,7 @@ def test_latex_has_the_papers_layout() -> None:
     assert r"& $\textbf{77.1}\pm6.6$ & $75.1\pm1.3$ &" in means
 
 
-@pytest.mark.parametrize("name", [name for name in table_names() if paper_table(name).columns])
+@pytest.mark.parametrize("name", table_names())
 def test_latex_rows_have_as_many_cells_as_the_table(name: str) -> None:
     for table in render(paper_table(name), "latex").split(r"\begin{table*}")[1:]:
         layout = re.search(r"\\begin\{tabular\}\{@\{\}(\w+)@\{\}\}", table)

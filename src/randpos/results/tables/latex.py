@@ -46,8 +46,8 @@ def _view(table: Table, view: View) -> str:
     lines += [f"    {escape(line)}" for line in (f"{table.title}.", CAPTIONS[view], *_notes(table))]
     lines += ["  }", r"  \begin{center}", r"  \resizebox{\linewidth}{!}{%"]
     lines += [f"  \\begin{{tabular}}{{{layout}}}", r"    \toprule", *_groups(groups)]
-    heads = [" & ".join(_head(column) for column in columns) for _, columns in groups]
-    lines.append(rf"    \textbf{{Level}} & \textbf{{Task}} && {' && '.join(heads)} \\")
+    heads = [" && " + " & ".join(_head(column) for column in columns) for _, columns in groups]
+    lines.append(rf"    \textbf{{Level}} & \textbf{{Task}}{''.join(heads)} \\")
     lines.append(r"    \midrule")
     levels = [(level, list(rows)) for level, rows in groupby(table.rows, lambda row: row.level)]
     for number, (level, rows) in enumerate(levels):
@@ -57,12 +57,13 @@ def _view(table: Table, view: View) -> str:
         for row in rows:
             task = rf"\textsc{{{escape(row.label)}}}" + (r"$^\dagger$" if row.dagger else "")
             parts = [
-                " & ".join(
+                " && "
+                + " & ".join(
                     _number(table.text(row, c, view), table.is_best(row, c, view)) for c in columns
                 )
                 for _, columns in groups
             ]
-            lines.append(rf"    & {task} && {' && '.join(parts)} \\")
+            lines.append(rf"    & {task}{''.join(parts)} \\")
     lines += [r"    \bottomrule", r"  \end{tabular}}", r"  \end{center}"]
     return "\n".join([*lines, f"  \\label{{tab:{table.name}-{view}}}", r"\end{table*}", ""])
 
