@@ -16,8 +16,9 @@ from safetensors.numpy import save
 
 from randpos.encodings import ENCODINGS, Encoding, Geometric
 from randpos.errors import UserError
+from randpos.nn.block import Block
 from randpos.nn.layers import LayerNorm, Linear
-from randpos.nn.model import Block, Encoder
+from randpos.nn.model import Encoder
 from randpos.store.files import write_atomic
 from randpos.tasks.layout import Layout
 

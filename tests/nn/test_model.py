@@ -236,7 +236,7 @@ def test_every_dropout_of_a_call_has_a_mask_of_its_own(monkeypatch):
         masks.append(np.asarray(kept))
         return x
 
-    for module in ("model", "dropout"):  # in the blocks, and in `dropout` of the embeddings
+    for module in ("block", "dropout"):  # in the blocks, and in `dropout` of the embeddings
         monkeypatch.setattr(f"randpos.nn.{module}.drop", spy)
     encoder("sincos")(tokens(BUFFER), Ordinal().sample(KEY, BUFFER, BUFFER), key=KEY)
     assert len({mask.tobytes() for mask in masks}) == len(masks) == 1 + 2 * 2

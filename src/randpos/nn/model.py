@@ -5,7 +5,7 @@ It calls the interface of an encoding and never asks which encoding it is.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,8 +16,10 @@ from randpos.encodings import Encoding
 from randpos.encodings.base import LayerNumber, Mask, View
 from randpos.errors import UserError
 from randpos.nn.attention import log_visible
-from randpos.nn.dropout import drop, dropout, keep_mask
-from randpos.nn.layers import LayerNorm, Linear, truncated_normal
+from randpos.nn.block import Block
+from randpos.nn.dropout import dropout, keep_mask
+from randpos.nn.layers import Linear, truncated_normal
+from randpos.nn.pieces import split
 from randpos.positions import Length, Positions, per_example
 from randpos.settings import Architecture
 
@@ -29,55 +31,6 @@ class Trace(NamedTuple):
     activations: tuple[Float[Array, "batch time dim"], ...]
     attention: tuple[Float[Array, "batch head time time"], ...]
     logits: Float[Array, "batch time classes"]
-
-
-class Block(eqx.Module):
-    """Attention and feed-forward, each with dropout, a residual connection and a LayerNorm."""
-
-    query: Linear
-    key: Linear
-    value: Linear
-    output: Linear
-    attention_norm: LayerNorm
-    expand: Linear
-    contract: Linear
-    feed_forward_norm: LayerNorm
-    architecture: Architecture = eqx.field(static=True)
-
-    def __init__(self, architecture: Architecture, *, key: Key[Array, ""]) -> None:
-        dim, hidden = architecture.dim, architecture.hidden
-        keys = jax.random.split(key, 6)
-        self.query, self.key, self.value, self.output = (
-            Linear(dim, dim, bias=False, key=k) for k in keys[:4]
-        )
-        self.attention_norm = LayerNorm(dim)
-        self.expand = Linear(dim, hidden, bias=True, key=keys[4])
-        self.contract = Linear(hidden, dim, bias=True, key=keys[5])
-        self.feed_forward_norm = LayerNorm(dim)
-        self.architecture = architecture
-
-    def heads(
-        self, queries: Float[Array, "batch query dim"], context: Float[Array, "batch time dim"]
-    ) -> tuple[Float[Array, "batch head _ head_dim"], ...]:
-        """Returns q, k and v, split into heads."""
-        return tuple(
-            jnp.swapaxes(y.reshape(*y.shape[:2], self.architecture.heads, -1), 1, 2)
-            for y in (self.query(queries), self.key(context), self.value(context))
-        )
-
-    def finish(
-        self,
-        x: Float[Array, "batch query dim"],
-        attended: Float[Array, "batch head query head_dim"],
-        kept: Bool[Array, "2 batch query dim"] | None = None,
-    ) -> Float[Array, "batch query dim"]:
-        """Applies everything after the attention of a block; `kept` are the masks of dropout."""
-        rate = self.architecture.dropout
-        in_attention, in_feed_forward = (None, None) if kept is None else kept
-        joined = self.output(jnp.swapaxes(attended, 1, 2).reshape(x.shape))
-        x = self.attention_norm(x + drop(joined, rate, in_attention))
-        fed = self.contract(jax.nn.relu(self.expand(x)))
-        return self.feed_forward_norm(x + drop(fed, rate, in_feed_forward))
 
 
 def _inside(outputs: tuple[Length, int] | None, time: int) -> tuple[Length, int] | None:
@@ -101,11 +54,16 @@ def _selected(
 def _example_by_example(function: Callable[..., Array]) -> Callable[..., Array]:
     """Maps a function of batches and of a view or positions over examples that each have theirs."""
 
-    def one(*arguments):
+    def apply(*arguments):
         *arrays, where = arguments
         return function(*(x[None] for x in arrays), where)[0]
 
-    return jax.vmap(one)
+    return jax.vmap(apply)
+
+
+def _stack(trees: Sequence[Any]) -> Any:
+    """Stacks trees of one structure along a new leading axis."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 
 
 class Encoder(eqx.Module):
@@ -203,7 +161,6 @@ class Encoder(eqx.Module):
         keys, to_embedding = self._dropout_keys(key)
         own, common = per_example(positions), isinstance(positions, Positions)
         seen = self._see(draws[0], mask, None) if common and not own else None
-        split = lambda y: y.reshape(pieces, -1, *y.shape[1:])  # noqa: E731
         firsts = len(tokens) // pieces * jnp.arange(pieces)
 
         def apply(layer, block, where, seen, outputs, keys, x):
@@ -219,7 +176,8 @@ class Encoder(eqx.Module):
                 return self._apply(layer, block, view, outputs, kept, x)
 
             shared = None if own else see(where)
-            x = jax.lax.map(piece, (split(x), firsts, jax.tree.map(split, where) if own else None))
+            cut = (split(x, pieces), firsts, split(where, pieces) if own else None)
+            x = jax.lax.map(piece, cut)
             return x.reshape(-1, *x.shape[2:])
 
         def step(x, this):
@@ -230,10 +188,9 @@ class Encoder(eqx.Module):
         *equal, last = self.blocks
         x = self.embed(tokens, positions, to_embedding)
         if equal:
-            stack = lambda trees: jax.tree.map(lambda *x: jnp.stack(x), *trees)  # noqa: E731
-            where = None if common else stack(draws[:-1])
+            where = None if common else _stack(draws[:-1])
             pairs = None if keys is None else keys[:-1]
-            x, _ = jax.lax.scan(step, x, (jnp.arange(len(equal)), stack(equal), where, pairs))
+            x, _ = jax.lax.scan(step, x, (jnp.arange(len(equal)), _stack(equal), where, pairs))
         pair = None if keys is None else keys[-1]
         return self.head(apply(len(equal), last, draws[-1], None, outputs, pair, x))
 
@@ -262,9 +219,11 @@ class Encoder(eqx.Module):
         if per_example(positions):
             examples = len(jax.tree.leaves(positions)[0])
             rows = None if mask is None else jnp.broadcast_to(mask, (examples, mask.shape[1]))
-            see = lambda where, row: self.view(  # noqa: E731
-                where, mask=None if row is None else row[None], outputs=outputs, start=start
-            )
+
+            def see(where, row):
+                mask = None if row is None else row[None]
+                return self.view(where, mask=mask, outputs=outputs, start=start)
+
             return jax.vmap(see)(positions, rows)
         per_layer = self._per_layer(positions)
         outputs = _inside(outputs, len(per_layer[-1].key))

@@ -94,7 +94,10 @@ def longest_possible(experiment: Experiment) -> int:
     if setup.scheme.largest is None:
         return MAX_TEST_LENGTH
     lengths = range(1, setup.scheme.largest + 1)
-    tokens = lambda length: int(setup.layout.total_length(length))  # noqa: E731
+
+    def tokens(length: int) -> int:
+        return int(setup.layout.total_length(length))
+
     return bisect.bisect_right(lengths, setup.scheme.largest, key=tokens)
 
 

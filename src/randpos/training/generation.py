@@ -6,6 +6,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from randpos.nn.cache import LayerPositions, decode, prefill
 from randpos.nn.model import Encoder
+from randpos.nn.pieces import split
 from randpos.positions import Length, per_example
 from randpos.tasks.base import Batch
 from randpos.tasks.layout import Layout
@@ -62,15 +63,14 @@ def generate_in_pieces(
 
     There is room for all answers that positions leave after the prompts.
     """
-    split = lambda x: x.reshape(pieces, -1, *x.shape[1:])  # noqa: E731
-    own = jax.tree.map(split, positions) if per_example(positions) else None
+    own = split(positions, pieces) if per_example(positions) else None
     room = jax.tree.leaves(positions)[0].shape[-1] - prompts.shape[1]
 
     def answer(piece):
         prompt, where = piece
         return generate(model, layout, prompt, positions if own is None else where, length, room)
 
-    logits = jax.lax.map(answer, (split(prompts), own))
+    logits = jax.lax.map(answer, (split(prompts, pieces), own))
     return logits.reshape(len(prompts), room, -1)
 
 

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from randpos.experiment import Experiment
 from randpos.nn.model import Encoder
+from randpos.nn.pieces import split
 from randpos.numerics import compiler_options, random_stream
 from randpos.positions import per_example
 from randpos.setup import Setup, resolve
@@ -207,10 +208,9 @@ def gradients(
         return jax.tree.map(jnp.add, total, out), None
 
     pieces = cache_pieces(*sequences.tokens.shape)
-    cut = lambda x: x.reshape(pieces, -1, *x.shape[1:])  # noqa: E731
-    data = cut(sequences.tokens), jax.tree.map(cut, batch)
+    data = split((sequences.tokens, batch), pieces)
     first = jnp.arange(pieces) * (len(batch.outputs) // pieces)
-    parts = jax.tree.map(cut, positions) if own else None
+    parts = split(positions, pieces) if own else None
     zero = jax.tree.map(
         jnp.zeros_like, ((jnp.zeros(()), jnp.zeros((), jnp.int32)), (parameters, tables))
     )

@@ -43,7 +43,7 @@ def line(axes: Axes, gid: str) -> np.ndarray:
 
 def measured(axes: Axes) -> set[str]:
     """The lines of a panel but those that join measured points."""
-    names = {str(one.get_gid()) for one in axes.lines}
+    names = {str(curve.get_gid()) for curve in axes.lines}
     return {name for name in names if " " not in name}
 
 
@@ -95,13 +95,15 @@ def test_the_number_of_seeds_of_each_line_is_stated() -> None:
 
 def test_measured_lengths_have_markers_and_interpolated_ones_dashes() -> None:
     (axes,) = curves(records([small(0.6)])).axes
-    marked = next(one for one in axes.lines if one.get_gid() == "randomized-relative")
+    marked = next(curve for curve in axes.lines if curve.get_gid() == "randomized-relative")
     assert (marked.get_marker(), marked.get_linestyle(), marked.get_markevery()) == ("s", "None", 1)
     # 40 and 41 are neighbours; from 1 to 40 and from 41 to 60 nothing was measured.
     along = line(axes, "along randomized-relative")
     joined = [i for i in range(len(along) - 1) if not np.isnan(along[i : i + 2]).any()]
     assert [along[i : i + 2, 0].tolist() for i in joined] == [[40, 41]]
-    between = next(one for one in axes.lines if one.get_gid() == "between randomized-relative")
+    between = next(
+        curve for curve in axes.lines if curve.get_gid() == "between randomized-relative"
+    )
     assert between.get_linestyle() == "--"
 
 
