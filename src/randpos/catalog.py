@@ -10,28 +10,9 @@ from functools import lru_cache
 from randpos.encodings import ENCODINGS, Encoding, get_encoding
 from randpos.errors import UserError, unknown
 from randpos.experiment import ALIASES, Prefix, split_name
+from randpos.facts import OWN_MODEL, PAPER_ROWS, PREFIXES, ordered_names
 from randpos.positions import Ordinal, Randomized, Scheme
 from randpos.settings import Draw, Reading
-
-PAPER_ROWS = {
-    "none": "None",
-    "sincos": "sin/cos",
-    "relative": "Relative",
-    "alibi": "ALiBi",
-    "rope": "RoPE",
-    "learned": "Learned",
-    "randomized-sincos": "Randomized sin/cos",
-    "randomized-relative": "Randomized Relative",
-    "randomized-alibi": "Randomized ALiBi",
-    "randomized-rope": "Randomized RoPE",
-    "randomized-learned": "Randomized Learned★",
-    "geometric": "Geometric (table 5)",
-    "unsorted-sincos": "Randomized sin/cos w/o sorting (table 3)",
-}
-"""The 13 combinations that the paper evaluates, in its order, and what it calls them."""
-
-OWN_MODEL = "external:"
-"""Begins the name of a model that was trained elsewhere; a store holds its results only."""
 
 
 @dataclass(frozen=True)
@@ -116,16 +97,9 @@ def combinations() -> dict[str, Combination]:
 
 @lru_cache(maxsize=4)
 def _combinations(encodings: tuple[type[Encoding], ...]) -> dict[str, Combination]:
-    product: tuple[Prefix, ...] = ("", "randomized", "unsorted")
-    every = [
-        Combination(prefix, encoding)
-        for prefix in product
-        for encoding in encodings
-        if not (prefix and encoding.name == "none")
-    ]
+    every = (Combination(prefix, encoding) for prefix in PREFIXES for encoding in encodings)
     by_name = {combination.name: combination for combination in every}
-    ordered = [*PAPER_ROWS, *(name for name in by_name if name not in PAPER_ROWS)]
-    return {name: by_name[name] for name in ordered}
+    return {name: by_name[name] for name in ordered_names([kind.name for kind in encodings])}
 
 
 def get_combination(name: str) -> Combination:

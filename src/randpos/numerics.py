@@ -1,7 +1,8 @@
 """What the bits of a run depend on beside its settings: random streams and compiler options.
 
-Bits are promised within one `VERSION`. Raise it with every change that alters the numbers of
-training or evaluation at unchanged settings. Every run records the version that it began under.
+Bits are promised within one `VERSION`. Raise it (in `bits.py`) with every change that alters the
+numbers of training or evaluation at unchanged settings. Every run records the version that it began
+under.
 """
 
 import os
@@ -11,9 +12,7 @@ from typing import Literal
 import jax
 from jaxtyping import Array, Integer, Key
 
-VERSION = 3
-"""1: randpos 0.1. 2: separate random streams; several draws of positions per tested length.
-3: other compiler options, and a loop over the equal layers in tests: rounding differs."""
+from randpos.bits import VERSION as VERSION
 
 Use = Literal["parameters", "training", "lengths", "tests"]
 

@@ -18,17 +18,8 @@ from rich.progress import Task as Row
 from rich.text import Text
 
 from randpos.experiment import Experiment
-from randpos.store.result import Accuracy
+from randpos.store.result import Accuracy, percent
 from randpos.training.loop import Progress as Report
-
-
-def percent(value: float | None) -> str:
-    """Writes a share as the paper does; a missing one as a dash.
-
-    >>> percent(0.9514), percent(None)
-    ('95.1', '–')
-    """
-    return "–" if value is None else f"{100 * value:.1f}"
 
 
 def member_name(experiment: Experiment) -> str:

@@ -8,8 +8,8 @@ import polars as pl
 from randpos.errors import UserError
 from randpos.experiment import Evaluation
 from randpos.extras import MissingExtraError
-from randpos.progress import percent
 from randpos.setup import resolve
+from randpos.store.result import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

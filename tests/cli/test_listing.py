@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from randpos import PositionOptions
-from randpos.cli import facts
+from randpos import PositionOptions, catalog, facts
+from randpos.cli import listing
 from randpos.cli.main import main
 from tests.experiments import tiny
 from tests.sweeps.synthetic import write_run
@@ -70,31 +70,52 @@ def test_a_run_is_shown_with_each_setting_once(capsys, store):
 
 # Facts of tasks and encodings.
 
+STORE = "STORE"
 LOADED = """
 import sys
 from randpos.cli.main import main
-assert main([sys.argv[1], "--format", "json"]) == 0
-assert "jax" not in sys.modules
+assert main(sys.argv[1:]) == 0
+assert not {"jax", "equinox"} & set(sys.modules)
 """
 
 
-@pytest.mark.parametrize("name", ["tasks", "encodings"])
-def test_a_list_in_the_cache_is_the_same_and_loads_no_jax(name, capsys, tmp_path, monkeypatch):
-    monkeypatch.setenv("RANDPOS_CACHE", str(tmp_path))
-    assert main([name, "--format", "json"]) == 0
-    computed = json.loads(capsys.readouterr().out)
-    again = subprocess.run(
-        [sys.executable, "-c", LOADED, name], capture_output=True, text=True, check=True
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["tasks"],
+        ["encodings", "--format", "json"],
+        ["runs", "list", "--store", STORE],
+        ["runs", "list", "--encoding", "randomized-relative", "--store", STORE],
+        ["runs", "show", tiny(encoding="relative").digest, "--store", STORE],
+        ["table", "table1", "--store", STORE],
+        ["table", "comparison", "--format", "latex", "--store", STORE],
+        ["benchmark", "leaderboard", STORE],
+    ],
+    ids=" ".join,
+)
+def test_a_listing_loads_no_jax(line, store):
+    line = [str(store) if word == STORE else word for word in line]
+    done = subprocess.run([sys.executable, "-c", LOADED, *line], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_facts_are_those_of_the_classes(monkeypatch):
+    stored = facts.stored()
+    assert stored == json.loads(json.dumps(listing.current_facts())), (
+        "write the file anew: python -m randpos.cli.listing"
     )
-    assert json.loads(again.stdout) == computed
-
-
-def test_facts_of_other_code_or_in_a_damaged_file_are_computed_again(tmp_path, monkeypatch):
-    monkeypatch.setenv("RANDPOS_CACHE", str(tmp_path))
-    assert facts.cached_rows("x", lambda: [{"a": 1}]) == [{"a": 1}]
-    assert facts.cached_rows("x", lambda: [{"a": 2}]) == [{"a": 1}]
-    (file,) = (tmp_path / "listings").iterdir()
-    file.write_text("[{")
-    assert facts.cached_rows("x", lambda: [{"a": 3}]) == [{"a": 3}]
-    monkeypatch.setattr(facts, "source_digest", lambda: "other")
-    assert facts.cached_rows("x", lambda: [{"a": 4}]) == [{"a": 4}]
+    known = facts.tasks(), facts.encodings(), facts.combinations()
+    assert list(known[2]) == list(catalog.combinations())
+    for name, combination in catalog.combinations().items():
+        assert facts.default_reading(name) == combination.default_reading
+    # Registries that the file was not written from: the classes are read.
+    monkeypatch.setattr(facts, "registries_digest", lambda: "other")
+    for function in (facts.stored, facts.tasks, facts.encodings, facts.combinations):
+        function.cache_clear()
+    try:
+        assert facts.stored() is None
+        assert (facts.tasks(), facts.encodings(), facts.combinations()) == known
+    finally:
+        monkeypatch.undo()
+        for function in (facts.stored, facts.tasks, facts.encodings, facts.combinations):
+            function.cache_clear()

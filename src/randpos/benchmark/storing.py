@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from randpos.catalog import OWN_MODEL
 from randpos.errors import UserError, quoted, unknown
 from randpos.experiment import Experiment
+from randpos.facts import OWN_MODEL
 from randpos.settings import Evaluation, Schedule
 from randpos.store.accuracies import accuracies_path, read_accuracies, write_accuracies
 from randpos.store.folder import RunFolder, Store

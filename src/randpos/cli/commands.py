@@ -59,7 +59,7 @@ COMMANDS = {
         ("report runs --out report.html", "report runs --serve"),
     ),
     "table": Command(
-        "reporting:Tables",
+        "tables:Tables",
         "Print a table of the paper with our numbers beside the published ones.",
         ("table table1 --store results --show ours paper", "table table1 --format latex"),
         compiles=False,
@@ -108,7 +108,7 @@ COMMANDS = {
         ),
     ),
     "benchmark leaderboard": Command(
-        "benchmarking:Leaderboard",
+        "leaderboard:Leaderboard",
         "Print the models of stores by their mean score, as a Markdown table.",
         ("benchmark leaderboard results", "benchmark leaderboard runs --out board.md"),
         compiles=False,

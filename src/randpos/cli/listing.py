@@ -1,17 +1,18 @@
 """`randpos tasks`, `randpos encodings` and `randpos export`.
 
-Listing imports no JAX if the facts are in the cache: see `randpos.cli.facts`.
+Listing does not load JAX. `python -m randpos.cli.listing` writes the file of facts that it reads.
 """
 
+import json
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import tyro
 
+from randpos import facts
 from randpos.cli.display import Format, show
-from randpos.cli.facts import Rows, cached_rows
 from randpos.errors import UserError
 
 SCHEMES = ("randomized", "unsorted")
@@ -52,8 +53,8 @@ class Tasks:
             print(*show_examples(*chosen), sep="\n")
 
     def show_list(self) -> None:
-        """Lists the paper's tasks; a terminal shows what tells them apart."""
-        rows = cached_rows("tasks", task_rows)
+        """Lists all tasks; a terminal shows what tells them apart."""
+        rows = [asdict(task) for task in facts.tasks().values()]
         if self.format == "json":
             show(rows, "json")
             return
@@ -81,7 +82,8 @@ class Encodings:
 
     def __call__(self) -> None:
         """Lists them, with the size of the paper's model on a binary task."""
-        rows = cached_rows("encodings", encoding_rows)
+        stored = facts.stored()
+        rows = stored["combinations"] if stored else combination_rows()
         if self.format == "json":
             show(rows, "json")
             return
@@ -131,31 +133,34 @@ class Export:
         print(out)
 
 
-def task_rows() -> Rows:
-    """Returns the facts of the paper's tasks."""
-    from randpos.tasks.render import table
-
-    return table()
-
-
-def encoding_rows() -> Rows:
-    """Returns the facts of every combination of an encoding and a scheme."""
-    from randpos.catalog import combinations
-
-    return [encoding_row(name) for name in combinations()]
-
-
-def encoding_row(name: str) -> dict[str, Any]:
-    """Returns the facts of a combination."""
+def combination_rows() -> list[dict[str, Any]]:
+    """Returns the facts of every combination of an encoding and a scheme, from the classes."""
     from randpos.catalog import combinations
     from randpos.experiment import Experiment
     from randpos.setup import resolve
 
-    combination = combinations()[name]
+    return [
+        {
+            "name": name,
+            "description": combination.description,
+            "paper_row": combination.paper_row,
+            "pytorch": combination.encoding.pytorch,
+            "parameters": resolve(Experiment(encoding=name)).parameter_count,
+        }
+        for name, combination in combinations().items()
+    ]
+
+
+def current_facts() -> dict[str, Any]:
+    """Returns what `facts.json` must hold."""
     return {
-        "name": name,
-        "description": combination.description,
-        "paper_row": combination.paper_row,
-        "pytorch": combination.encoding.pytorch,
-        "parameters": resolve(Experiment(task="reverse_string", encoding=name)).parameter_count,
+        "registries": facts.registries_digest(),
+        "tasks": facts.task_rows(),
+        "encodings": facts.encoding_rows(),
+        "combinations": combination_rows(),
     }
+
+
+if __name__ == "__main__":
+    text = json.dumps(current_facts(), indent=1, ensure_ascii=False)
+    facts.FILE.write_text(text + "\n", encoding="utf-8")

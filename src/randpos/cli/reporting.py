@@ -1,11 +1,10 @@
-"""`randpos report`, `randpos table`, `randpos figure` and `randpos reproduce`."""
+"""`randpos report`, `randpos figure` and `randpos reproduce`."""
 
-import shutil
 import sys
 import tempfile
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,12 +15,12 @@ from rich.text import Text
 from randpos.catalog import get_combination
 from randpos.cli.display import plot
 from randpos.cli.sweeping import Sweep
+from randpos.cli.tables import show_table
 from randpos.errors import UserError, unknown
 from randpos.experiment import Experiment
-from randpos.paper.artifacts import ARTIFACTS, experiments, figures, paper_experiments, tables
+from randpos.paper.artifacts import ARTIFACTS, experiments, figures, paper_experiments
 from randpos.paper.experiments import Slice
 from randpos.results.page.sections import Picture
-from randpos.results.tables.table import Table
 from randpos.store.files import write_atomic
 from randpos.store.result import Accuracy
 from randpos.store.tables import StoreTables, read_store
@@ -87,32 +86,6 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Tables:
-    """Print a table of the paper with our numbers beside the published ones."""
-
-    name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help=f"{', '.join(tables())}.")]
-    store: Path = Path("runs")
-    """The store."""
-    show: tuple[Literal["ours", "in_domain", "seeds", "paper", "difference"], ...] = ()
-    """Only these views of the table; by default all that show something. CSV always has all."""
-    all: bool = False
-    """Print rows and columns that were not run, too; in other formats than text they always are."""
-    format: Literal["text", "markdown", "latex", "csv"] = "text"
-    """How it is printed."""
-
-    def __call__(self) -> None:
-        """Prints the table."""
-        from randpos.results import make_table, render
-
-        table = make_table(read_store(self.store), self.name)
-        table = replace(table, chosen=self.show)
-        if self.format == "text":
-            show_table(table, self.all)
-        else:
-            print(render(table, self.format))
-
-
-@dataclass(frozen=True)
 class Figures:
     """Draw a figure of the paper from a store, as PNG, SVG and PDF."""
 
@@ -134,7 +107,7 @@ class Figures:
             raise unknown("figure", self.name, figures())
         artifact = ARTIFACTS[self.name]
         encodings = [get_combination(name).name for name in self.encodings]
-        if artifact.grids:
+        if artifact.runs:
             records = read_store(self.store).only(task=self.tasks, encoding=encodings)
             figure = artifact.draw(records, self.store)
         else:
@@ -198,26 +171,6 @@ class Reproduce:
                     warnings.warn(f"no figure {name}: {error}", stacklevel=2)
         write_page(records, self.out / "report.html", pictures(records, self.store))
         print(self.out / "report.html")
-
-
-def show_table(table: Table, everything: bool = False) -> None:
-    """Prints a table as wide as the terminal; columns that do not fit follow below the others.
-
-    Args:
-        table: The table.
-        everything: Print rows and columns that were not run, too.
-    """
-    from randpos.results import render
-
-    shown = table if everything else table.measured()
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 400
-    print(render(shown, "text", width), end="")
-    if shown is not table:
-        rows, columns = len(table.rows) - len(shown.rows), len(table.columns) - len(shown.columns)
-        if rows or columns:
-            print(
-                f"Not run: {rows} rows and {columns} columns of randpos table {table.name} --all."
-            )
 
 
 def show_curves(records: StoreTables, experiments: Sequence[Experiment]) -> None:

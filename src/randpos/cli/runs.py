@@ -10,20 +10,19 @@ from typing import Any, Literal
 import polars as pl
 import tyro
 
-from randpos.catalog import combinations, get_combination
 from randpos.cli.display import Format, plot, show
 from randpos.errors import UserError
 from randpos.experiment import flat
-from randpos.progress import percent
+from randpos.facts import combinations, tasks
 from randpos.results.scores import score_runs
 from randpos.store.accuracies import SCHEMA, WAY
 from randpos.store.files import explained
 from randpos.store.folder import Store
 from randpos.store.lock import BusyError
-from randpos.store.result import Accuracy, Status
+from randpos.store.result import Accuracy, Status, percent
+from randpos.store.rows import combination_name
 from randpos.store.tables import StoreTables, pack, read_store
 from randpos.sweeps.snapshots import read_snapshot, write_snapshot
-from randpos.tasks import TASKS
 
 LISTED = ["run", "task", "encoding", "seed", "learning_rate", "steps", "status", "step"]
 SHORT = 8
@@ -73,7 +72,7 @@ class Runs:
     def __call__(self) -> None:
         """Carries out the action on the runs that the filters select."""
         tables = read_store(self.store)
-        encodings = [get_combination(name).name for name in self.encoding]
+        encodings = [combination_name(name) for name in self.encoding]
         tables = tables.only(task=self.task, encoding=encodings)
         if self.status is not None:
             tables = tables.with_runs(tables.runs.filter(pl.col("status") == self.status))
@@ -109,7 +108,7 @@ class Runs:
         facts |= {**flat(parsed["config"]), **flat(parsed["environment"])}
         show([{"what": k, "value": str(v)} for k, v in facts.items() if v is not None], "text")
         if not accuracies.is_empty():
-            chance = TASKS[row["task"]].chance if row["task"] in TASKS else None
+            chance = tasks()[row["task"]].chance if row["task"] in tasks() else None
             print(plot(named_curves(accuracies), row["training_length"], chance))
 
     def prune(self, names: Collection[str]) -> None:
@@ -156,7 +155,7 @@ def show_list(tables: StoreTables, form: Format) -> None:
     if form == "json":
         show(runs.select(*LISTED, *SCORES, "reason", *DRAWN).to_dicts(), "json")
         return
-    ordinal = [name for name, combination in combinations().items() if not combination.prefix]
+    ordinal = [name for name, (prefix, _) in combinations().items() if not prefix]
     drawn = runs.select(
         pl.when(~pl.col("encoding").is_in(ordinal)).then(column).alias(column) for column in DRAWN
     )

@@ -11,10 +11,11 @@ from rich.console import Console
 from randpos.cli.display import Format, plot, show
 from randpos.errors import UserError
 from randpos.experiment import PRESETS, Evaluation, Experiment, preset
-from randpos.progress import View, member_name, percent
+from randpos.progress import View, member_name
 from randpos.run import Run, train
 from randpos.setup import resolve
 from randpos.store.folder import Store
+from randpos.store.result import percent
 from randpos.training.evaluation import check_longest, longest_possible
 from randpos.training.mean_accuracy import in_domain, score
 from randpos.training.tracking import Name as TrackerName

@@ -4,13 +4,12 @@ One entry here is all that the command line, the report page and docs/results.md
 """
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
-from randpos.catalog import PAPER_ROWS
-from randpos.sweeps.grid import Grid
-from randpos.tasks import PAPER_TASKS
+from randpos.facts import PAPER_ROWS, tasks
 
 Section = Literal[
     "Scores",
@@ -26,8 +25,17 @@ Section = Literal[
 BEYOND = ("Decoders", "Open questions")
 """Sections of what the paper does not have; `all` experiments leave them out."""
 
+PAPER_TASKS = [name for name, facts in tasks().items() if facts.in_paper]
 TABLE_1 = [name for name in PAPER_ROWS if name not in ("geometric", "unsorted-sincos")]
 """The 11 combinations of Table 1."""
+
+
+class Runs(NamedTuple):
+    """The runs of a `Grid`, as data: grids load JAX, and listing artifacts must not."""
+
+    name: str
+    fixed: Mapping[str, Any] = MappingProxyType({})
+    axes: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -39,13 +47,13 @@ class Artifact:
     title: str
     section: Section
     """Where the report page shows it."""
-    grids: tuple[Grid, ...] = ()
+    runs: tuple[Runs, ...] = ()
     """Its runs; seeds, rates and budget come from a `Slice`. Empty if it needs no runs."""
     table: str | None = None
     """`module:function` in `randpos.results.tables`; takes scored runs and a budget or None."""
     figure: str | None = None
     """`module:function` in `randpos.results.figures`; takes the records and the path of a store,
-    or nothing if there are no grids."""
+    or nothing if there are no runs."""
     compares_settings: bool = False
     """Whether it compares settings on a few tasks, and so chooses a budget of its own."""
 
@@ -55,7 +63,7 @@ class Artifact:
 
     def draw(self, *source: Any) -> Any:
         """Draws the figure, from a store's records and path if it needs runs."""
-        return self._load("figures", self.figure)(*(source if self.grids else ()))
+        return self._load("figures", self.figure)(*(source if self.runs else ()))
 
     def _load(self, package: str, place: str | None) -> Callable[..., Any]:
         """Imports a function late: figures need Matplotlib, and results import this module."""
@@ -64,8 +72,8 @@ class Artifact:
         return getattr(importlib.import_module(f"randpos.results.{package}.{module}"), function)
 
 
-def _rows(name: str, encodings: list[str]) -> tuple[Grid, ...]:
-    return (Grid(name, {}, {"task": list(PAPER_TASKS), "encoding": encodings}),)
+def _rows(name: str, encodings: list[str]) -> tuple[Runs, ...]:
+    return (Runs(name, {}, {"task": PAPER_TASKS, "encoding": encodings}),)
 
 
 RATIOS = ["1x", "1.25x", "2x", "4x", "8x", "16x", "40x"]
@@ -122,7 +130,7 @@ _ARTIFACTS = [
         "The largest position L",
         "Ablations",
         (
-            Grid(
+            Runs(
                 "max-position",
                 _RELATIVE,
                 {**_TWO_TASKS, "positions.maximum": [1024, 2048, 4096, 8192]},
@@ -137,7 +145,7 @@ _ARTIFACTS = [
         "What randomized relative may mean",
         "Ablations",
         (
-            Grid(
+            Runs(
                 "readings",
                 _RELATIVE,
                 {
@@ -155,11 +163,11 @@ _ARTIFACTS = [
         "Training on short sequences against training on long ones",
         "Analysis",
         (
-            Grid(
+            Runs(
                 "efficiency",
                 {"task": "missing_duplicate", "encoding": "relative", "lengths.maximum": 500},
             ),
-            Grid("efficiency", {"task": "missing_duplicate", **_RELATIVE}),
+            Runs("efficiency", {"task": "missing_duplicate", **_RELATIVE}),
         ),
         figure="efficiency:efficiency_of_store",
     ),
@@ -167,14 +175,14 @@ _ARTIFACTS = [
         "pca",
         "Activations at the training length and beyond",
         "Analysis",
-        (Grid("pca", {"task": "reverse_string"}, _INSPECTED),),
+        (Runs("pca", {"task": "reverse_string"}, _INSPECTED),),
         figure="pca:pca_of_store",
     ),
     Artifact(
         "attention",
         "Attention at the training length and beyond",
         "Analysis",
-        (Grid("attention", {"task": "reverse_string"}, _INSPECTED),),
+        (Runs("attention", {"task": "reverse_string"}, _INSPECTED),),
         figure="attention:attention_of_store",
     ),
     Artifact(
@@ -182,7 +190,7 @@ _ARTIFACTS = [
         "How large L should be, with and without dropout",
         "Open questions",
         (
-            Grid(
+            Runs(
                 "choose-L",
                 {},
                 {
@@ -191,7 +199,7 @@ _ARTIFACTS = [
                     "positions.maximum": RATIOS,
                 },
             ),
-            Grid(
+            Runs(
                 "choose-L",
                 {"task": "missing_duplicate", **_RELATIVE},
                 {"model.dropout": [0.0, 0.1], "positions.maximum": ["2x", "40x"]},
@@ -206,7 +214,7 @@ _ARTIFACTS = [
         "A draw of positions per batch or per example",
         "Open questions",
         (
-            Grid(
+            Runs(
                 "draws",
                 _RELATIVE,
                 {
@@ -224,7 +232,7 @@ _ARTIFACTS = [
         "Attention that stays peaked",
         "Open questions",
         (
-            Grid(
+            Runs(
                 "peaked",
                 {},
                 {
@@ -242,7 +250,7 @@ _ARTIFACTS = [
         "decoder",
         "Answers token by token",
         "Decoders",
-        (Grid("decoder", DECODERS, {"task": list(PAPER_TASKS), "encoding": TABLE_1}),),
+        (Runs("decoder", DECODERS, {"task": PAPER_TASKS, "encoding": TABLE_1}),),
         "decoders:decoder",
         compares_settings=True,
     ),
@@ -251,7 +259,7 @@ _ARTIFACTS = [
         "Adding longer numbers than in training",
         "Decoders",
         (
-            Grid(
+            Runs(
                 "addition",
                 {**DECODERS, "lengths.maximum": 10, "test_length": 30},
                 {
@@ -276,7 +284,7 @@ ARTIFACTS = {artifact.name: artifact for artifact in _ARTIFACTS}
 
 def experiments() -> dict[str, Artifact]:
     """Returns the artifacts that are made of runs: what `sweep` and `reproduce` take."""
-    return {name: artifact for name, artifact in ARTIFACTS.items() if artifact.grids}
+    return {name: artifact for name, artifact in ARTIFACTS.items() if artifact.runs}
 
 
 def paper_experiments() -> dict[str, Artifact]:

@@ -95,7 +95,7 @@ def expand(name: str, part: Slice) -> list[Experiment]:
     chosen = paper_experiments().values() if name == "all" else [known[name]]
     if part.budget is None:
         part = replace(part, budget=USUAL_BUDGET)
-    return expand_grids(name, [grid for artifact in chosen for grid in artifact.grids], part)
+    return expand_grids(name, [Grid(*runs) for artifact in chosen for runs in artifact.runs], part)
 
 
 def expand_grids(name: str, grids: Sequence[Grid], part: Slice) -> list[Experiment]:

@@ -4,10 +4,8 @@ import zlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from randpos.catalog import OWN_MODEL, PAPER_ROWS, combinations
-from randpos.encodings import ENCODINGS, Encoding
 from randpos.experiment import split_name
-from randpos.tasks import TASKS
+from randpos.facts import OWN_MODEL, PAPER_ROWS, EncodingFacts, combinations, encodings, tasks
 
 OWN_COLORS = ("#000000", "#b2182b", "#2166ac", "#1b7837", "#762a83")
 OWN_MARKERS = ("*", "<", ">", "8", "H")
@@ -40,7 +38,7 @@ def look(name: str) -> Look:
         return Look(label, OWN_COLORS[color], OWN_MARKERS[mark], LINES[""], False)
     prefix, encoding = split_name(name)
     # An encoding of one's own has the default look: code that a store names is not loaded.
-    style = ENCODINGS.get(encoding, Encoding)
+    style = encodings().get(encoding, EncodingFacts())
     marker = "x" if prefix == "unsorted" else style.marker
     label = LABELS[prefix].format(style.label or encoding)
     return Look(label, style.color, marker, LINES[prefix], prefix == "randomized")
@@ -67,7 +65,7 @@ def stacks(names: Iterable[str]) -> list[list[str]]:
     >>> stacks(["rope", "none", "randomized-rope"])
     [['none'], ['rope', 'randomized-rope']]
     """
-    groups: dict[str, list[str]] = {name: [] for name in ENCODINGS}
+    groups: dict[str, list[str]] = {name: [] for name in encodings()}
     for name in encoding_order(names):
         groups.setdefault(split_name(name)[1], []).append(name)
     return [group for group in groups.values() if group]
@@ -79,7 +77,7 @@ def task_label(task: str) -> str:
     >>> task_label("modular_arithmetic_simple")
     'Modular Arithmetic (Simple)'
     """
-    if task not in TASKS:
+    if task not in tasks():
         return task
     return task.replace("_", " ").title().replace("Arithmetic Simple", "Arithmetic (Simple)")
 
@@ -90,13 +88,14 @@ def task_title(name: str) -> str:
     >>> task_title("bucket_sort")
     'Bucket Sort† (CS)'
     """
-    if name not in TASKS:  # code that a store names is not loaded
+    if name not in tasks():  # code that a store names is not loaded
         return name
-    dagger = "†" if TASKS[name].permutation_invariant else ""
-    return f"{task_label(name)}{dagger} ({TASKS[name].level})"
+    facts = tasks()[name]
+    dagger = "†" if facts.permutation_invariant else ""
+    return f"{task_label(name)}{dagger} ({facts.level})"
 
 
-def task_order(tasks: Iterable[str]) -> list[str]:
+def task_order(names: Iterable[str]) -> list[str]:
     """Sorts names of tasks: the paper's in its order, then all others."""
-    order, every = list(TASKS), set(tasks)
+    order, every = list(tasks()), set(names)
     return [task for task in order if task in every] + sorted(every.difference(order))

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from randpos.catalog import PAPER_ROWS
+from randpos.facts import PAPER_ROWS, tasks
 from randpos.paper.published import BEST_RANDOMIZED, claim, published
-from randpos.tasks import TASKS
 
 RANDOMIZED = tuple(name for name in PAPER_ROWS if name.startswith("randomized-"))
 PLAIN = ("none", *(name.removeprefix("randomized-") for name in RANDOMIZED))
@@ -53,7 +52,7 @@ def _mean_gain(table: str, ours: Collection[str], theirs: Collection[str]) -> fl
 
 def _above_chance(table: str, encoding: str) -> float:
     scores = published(table).filter(statistic="max", encoding=encoding)
-    chances = [100 * TASKS[task].chance for task in scores["task"]]
+    chances = [100 * tasks()[task].chance for task in scores["task"]]
     return float((scores["value"] - pl.Series(chances) > MARGIN).sum())
 
 

@@ -2,11 +2,11 @@
 
 import polars as pl
 
+from randpos.facts import tasks
 from randpos.paper.looks import encoding_label
 from randpos.results.scores import best_rates, counted_runs, score_runs
 from randpos.results.selection import select, usual_positions
 from randpos.store.tables import StoreTables
-from randpos.tasks import TASKS
 
 LEVELS = {"R": "regular", "DCF": "context-free", "CS": "context-sensitive"}
 
@@ -29,7 +29,7 @@ def leaderboard(records: StoreTables) -> tuple[pl.DataFrame, list[str]]:
     means = tested.group_by(by).agg(
         pl.col("score", "in_domain").mean(), seeds=pl.col("seed").n_unique()
     )
-    levels = {name: task.level for name, task in TASKS.items()}
+    levels = {name: task.level for name, task in tasks().items()}
     level = pl.col("task").replace_strict(levels, default=None, return_dtype=pl.String)
     by_level = {
         name: pl.col("score").filter(pl.col("level") == key).mean() for key, name in LEVELS.items()

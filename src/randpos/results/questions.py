@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from randpos.experiment import flat
+from randpos.facts import tasks
 from randpos.results.scores import BUDGET, PAPER, counted_runs, variant
 from randpos.results.selection import (
     Budget,
@@ -16,8 +17,6 @@ from randpos.results.selection import (
     seeds_note,
     select,
 )
-from randpos.tasks import TASKS
-from randpos.tasks.base import total_length
 
 
 def with_settings(runs: pl.DataFrame, *names: str) -> pl.DataFrame:
@@ -69,10 +68,13 @@ def maximum_runs(scored: pl.DataFrame, budget: Budget | None = None) -> Selectio
 
     Tasks of one's own are left out: their code is not loaded, so the longest sequence is not known.
     """
-    known = scored.filter("as_in_text", pl.col("task").is_in(list(TASKS)))
+    known = scored.filter("as_in_text", pl.col("task").is_in(list(tasks())))
     setting, apart = ["maximum", "dropout"], ["model.dropout"]
     among = ["task", "encoding"]
     runs, notes = compare_setting(known, setting, budget, among=among, settings=apart)
+    from randpos.tasks import TASKS  # here: they load JAX
+    from randpos.tasks.base import total_length
+
     longest = [
         int(total_length(TASKS[task], length))
         for task, length in runs.select("task", "test_length").iter_rows()

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from randpos.catalog import OWN_MODEL, combinations
 from randpos.experiment import Experiment, flat
+from randpos.facts import OWN_MODEL, combinations, default_reading, tasks
 from randpos.paper.statements import MARGIN
 from randpos.store.tables import StoreTables
-from randpos.tasks import TASKS
 from randpos.training.mean_accuracy import mean_accuracies
 
 PAPER = Experiment()
@@ -63,7 +62,9 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
         -pl.col("tested_draws"),
         "tested_seed",
     ).unique("run", keep="first", maintain_order=True)
-    randomized = {name: c.default_reading for name, c in combinations().items() if c.prefix}
+    randomized = {
+        name: default_reading(name) for name, (prefix, _) in combinations().items() if prefix
+    }
     drawn = pl.when(pl.col("encoding").is_in(list(randomized))).then(pl.col(SETTING)).name.keep()
     reading = pl.col("encoding").replace_strict(randomized, default=None, return_dtype=pl.String)
     step = pl.col("step")
@@ -77,7 +78,7 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
         hours=seconds / 3600,
         paper_hours=seconds / pl.when(step > 0).then(step) * PAPER.steps / 3600,
         chance=pl.col("task").replace_strict(
-            {name: task.chance for name, task in TASKS.items()},
+            {name: task.chance for name, task in tasks().items()},
             default=None,
             return_dtype=pl.Float64,
         ),

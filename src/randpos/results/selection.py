@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from randpos.catalog import OWN_MODEL
+from randpos.facts import OWN_MODEL
 from randpos.paper.looks import task_label, task_order
 from randpos.results.scores import BUDGET, PAPER, counted_runs
 from randpos.results.variants import describe_variant

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
+from randpos.bits import VERSION
 from randpos.errors import UserError
 from randpos.experiment import Experiment
-from randpos.numerics import VERSION
 from randpos.store.files import read_file, write_atomic
 from randpos.store.measurements import UNREADABLE, Measurements, in_line
 from randpos.store.result import Accuracy

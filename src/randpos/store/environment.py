@@ -7,9 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jax
-
-from randpos import numerics
+from randpos.bits import VERSION
 
 PACKAGES = ("randpos", "jax", "jaxlib", "equinox", "optax", "numpy")
 SOURCE = Path(__file__).parents[1]
@@ -17,8 +15,10 @@ SOURCE = Path(__file__).parents[1]
 
 def environment() -> dict[str, Any]:
     """Returns the versions of Python and of the packages, the device, and the commit if known."""
+    import jax  # here: reading a store does not need it
+
     return {
-        "numerics": numerics.VERSION,
+        "numerics": VERSION,
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
         "machine": platform.machine(),

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from randpos import numerics
+from randpos.bits import VERSION
 from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.store.environment import environment
@@ -92,10 +92,10 @@ class RunFolder:
         path = self.path / "environment.json"
         began = read_json(path) if path.exists() else {}
         version = began.get("numerics", 1) if isinstance(began, dict) else 1
-        if version != numerics.VERSION:
+        if version != VERSION:
             warnings.warn(
                 f"{self.path.name} was begun under version {version} of the numerics and continues "
-                f"under version {numerics.VERSION}: a valid run, but not bit for bit the one that "
+                f"under version {VERSION}: a valid run, but not bit for bit the one that "
                 "would not have been interrupted.",
                 stacklevel=2,
             )

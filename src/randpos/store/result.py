@@ -96,3 +96,12 @@ def is_curve_point(value: Any) -> bool:
         and all(map(is_number, value[1:]))
         and 0 <= value[2] <= 1
     )
+
+
+def percent(value: float | None) -> str:
+    """Writes a share as the paper does; a missing one as a dash.
+
+    >>> percent(0.9514), percent(None)
+    ('95.1', '–')
+    """
+    return "–" if value is None else f"{100 * value:.1f}"

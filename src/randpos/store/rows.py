@@ -5,12 +5,11 @@ from typing import Any
 
 import polars as pl
 
-from randpos.catalog import get_combination
 from randpos.errors import UserError
-from randpos.experiment import Experiment
+from randpos.experiment import ALIASES, Experiment
+from randpos.facts import combinations, tasks
 from randpos.store.files import read_json
 from randpos.store.folder import RunFolder
-from randpos.tasks import get_task
 
 RUNS = {
     "run": pl.String,
@@ -92,12 +91,25 @@ def run_row(folder: RunFolder) -> dict[str, Any]:
 def stored_experiment(settings: Any) -> Experiment:
     """Builds the experiment of a stored configuration, and checks the names of its parts.
 
+    The registries, which load JAX, are asked only for names that `facts` does not know.
     A task or an encoding of the user's own is not imported: reading a store must not run code that
     it names.
     """
     experiment = Experiment.from_dict(settings)
-    if ":" not in experiment.task:
+    if ":" not in experiment.task and experiment.task not in tasks():
+        from randpos.tasks import get_task
+
         get_task(experiment.task)
     if ":" not in experiment.encoding:
-        get_combination(experiment.encoding)
+        combination_name(experiment.encoding)
     return experiment
+
+
+def combination_name(name: str) -> str:
+    """Returns the stable name of a combination; an unknown one raises `UserError`."""
+    name = ALIASES.get(name, name)
+    if name in combinations():
+        return name
+    from randpos.catalog import get_combination
+
+    return get_combination(name).name

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from randpos import facts
 from randpos.paper.looks import stacks
 from randpos.results.figures.style import GUIDE, NOTE, sample_chance, sample_line
-from randpos.tasks import TASKS
 
 WIDEST = 5
 """Columns of the legend: as many as fit the width."""
@@ -38,7 +38,7 @@ def legend_rows(
     guides: list[Entry] = [
         Line2D([], [], color=GUIDE, linestyle="--", linewidth=0.9, label="Longest training length")
     ]
-    known = [TASKS[task] for task in tasks if task in TASKS]
+    known = [facts.tasks()[task] for task in tasks if task in facts.tasks()]
     if known:
         guides.append(sample_chance())
     if bands:

@@ -7,6 +7,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from randpos import facts
 from randpos.errors import UserError
 from randpos.paper.looks import look, task_order, task_title
 from randpos.results.figures.style import (
@@ -23,7 +24,6 @@ from randpos.results.figures.style import (
 from randpos.results.scores import best_runs, score_runs
 from randpos.results.tables.sweeps import compared, swept_over_maximum
 from randpos.store.tables import StoreTables
-from randpos.tasks import TASKS
 
 
 def max_position_of_store(records: StoreTables, store: Path) -> Figure:
@@ -54,7 +54,7 @@ def max_position(records: StoreTables, encoding: str = "randomized-relative") ->
         between = ", " if len(order) == 1 else "\n"
         axes.set_title(f"{task_title(task)}{between}{look(encoding).label}")
         axes.set_ylabel("Score (%)" if number % columns == 0 else "")
-    if any(task in TASKS for task in order):
+    if any(task in facts.tasks() for task in order):
         figure.legend(handles=[sample_chance()], loc="outside upper right")
     remark = "Score: mean accuracy over lengths N+1 to M. Line: the best run; dots: every run."
     caption(figure, remark, *notes, *tasks_note(order))

@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from randpos import facts
 from randpos.paper.looks import look
 from randpos.store.files import write_atomic
-from randpos.tasks import TASKS
 
 SETTINGS: Any = {
     "font.family": "DejaVu Sans",  # comes with Matplotlib, so it is the same everywhere
@@ -148,8 +148,8 @@ def hide_unused(panels: list[Axes], used: int) -> None:
 
 def chance_line(axes: Axes, task: str) -> None:
     """Marks the accuracy of guessing, where it is known."""
-    if task in TASKS:
-        level = TASKS[task].chance
+    if task in facts.tasks():
+        level = facts.tasks()[task].chance
         axes.axhline(level, **CHANCE, gid="chance")
 
 
@@ -160,7 +160,7 @@ def sample_chance() -> Line2D:
 
 def tasks_note(tasks: Iterable[str]) -> list[str]:
     """Explains the signs in the titles of tasks."""
-    known = [TASKS[task] for task in tasks if task in TASKS]
+    known = [facts.tasks()[task] for task in tasks if task in facts.tasks()]
     notes = []
     if any(task.permutation_invariant for task in known):
         notes.append("† permutation-invariant: can be solved without positions.")

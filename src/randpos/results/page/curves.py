@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from randpos.facts import tasks
 from randpos.paper.looks import encoding_label, encoding_order, look, task_label, task_order
 from randpos.results.curves import (
     CELL,
@@ -16,7 +17,6 @@ from randpos.results.curves import (
 from randpos.results.scores import best_rates, counted_accuracies, counted_runs
 from randpos.results.selection import like_with_like, span
 from randpos.store.tables import StoreTables
-from randpos.tasks import TASKS
 
 FINE, COARSE = 250, 60
 """Points of a curve that is compared with others, and of a single run's."""
@@ -91,7 +91,7 @@ def _panels(lines: pl.DataFrame, runs: pl.DataFrame, axis: str) -> list[dict[str
             {
                 "label": task_label(task),
                 "over": f"seeds: {span(own.group_by('encoding').len()['len'])}",
-                "chance": 100 * TASKS[task].chance if task in TASKS else None,
+                "chance": 100 * tasks()[task].chance if task in tasks() else None,
                 "seen": own["training_length"].max(),
                 "series": [
                     {"encoding": name, **dict(zip("xys", series[name], strict=True))}

@@ -4,7 +4,7 @@ import dataclasses
 
 import polars as pl
 
-from randpos.catalog import PAPER_ROWS
+from randpos.facts import PAPER_ROWS
 from randpos.paper import PLAIN, RANDOMIZED
 from randpos.paper.looks import encoding_label
 from randpos.results.scores import PAPER, counted_runs

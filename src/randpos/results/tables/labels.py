@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 
-from randpos.catalog import PAPER_ROWS
+from randpos.facts import PAPER_ROWS, tasks
 from randpos.paper import PLAIN, RANDOMIZED
 from randpos.paper.looks import encoding_label, encoding_order, task_label, task_order
 from randpos.results.tables.table import Column, Row
-from randpos.tasks import PAPER_TASKS, TASKS
 
 RANDOMIZED_GROUP = "Randomized"
 BEYOND = "Beyond the paper"
@@ -15,15 +14,16 @@ BEYOND = "Beyond the paper"
 def task_row(task: str, key: str | None = None, extra: str = "") -> Row:
     """Returns the row of a task; `extra` is added to its label."""
     label = f"{task_label(task)} · {extra}" if extra else task_label(task)
-    if task not in TASKS:
+    if task not in tasks():
         return Row(key or task, label, "own")
-    known = TASKS[task]
+    known = tasks()[task]
     return Row(key or task, label, known.level, known.permutation_invariant, 100 * known.chance)
 
 
 def task_rows(present: Iterable[str]) -> list[Row]:
     """Returns the rows of the paper's 15 tasks and of all other tasks that are present."""
-    return [task_row(task) for task in task_order([*PAPER_TASKS, *present])]
+    paper = (name for name, facts in tasks().items() if facts.in_paper)
+    return [task_row(task) for task in task_order([*paper, *present])]
 
 
 def encoding_columns(present: Iterable[str]) -> list[Column]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from randpos.catalog import get_combination
+from randpos.facts import default_reading
 from randpos.paper import claim
 from randpos.paper.looks import encoding_label, encoding_order, task_order
 from randpos.results.scores import BUDGET, PAPER, cells
@@ -60,7 +60,7 @@ def readings(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     # The L of the most cells that have several readings.
     several = rivals(scored, setting, ["task", "encoding", "maximum", *BUDGET])
     runs, notes = compared(scored, usual_maximum(several), setting, budget)
-    usual = (get_combination(READ).default_reading, PAPER.positions.draw)
+    usual = (default_reading(READ), PAPER.positions.draw)
     ways = dict.fromkeys([usual, *sorted(runs.select(setting).unique().iter_rows())])
     columns = [Column("\n".join(way), f"{way[0]}, {way[1].replace('_', ' ')}") for way in ways]
     rows = _rows(set(runs.select("task", "encoding").iter_rows()))

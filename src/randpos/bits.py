@@ -1,0 +1,5 @@
+"""The version of the numbers that training and evaluation give at given settings."""
+
+VERSION = 3
+"""1: randpos 0.1. 2: separate random streams; several draws of positions per tested length.
+3: other compiler options, and a loop over the equal layers in tests: rounding differs."""
