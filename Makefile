@@ -10,15 +10,19 @@ demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which o
 	$(BIN)/randpos reproduce curves --budget laptop --tasks even_pairs \
 		--encodings sincos randomized-sincos --store demo/runs --out demo
 
-# Most of the tests' time is compilation: programs that run for a moment need few optimisations.
-QUICK := XLA_FLAGS="--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+# Most of the tests' time is compilation: programs that run for a moment need few optimisations,
+# and fusion emitters, which randpos's own programs never use, double it for the smallest ones.
+QUICK := XLA_FLAGS="--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true \
+	--xla_cpu_use_fusion_emitters=false"
+# One more process than cores: some tests wait for processes that they started.
+PYTEST := $(BIN)/pytest -n $$(($(JOBS) + 1)) --dist loadfile --no-loadscope-reorder -q
 test: $(VENV)/.dev  ## Everything that must hold: lint, types, import contract, documents, tests
 	$(MAKE) -j $(JOBS) lint docs browser
-	$(QUICK) $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow" -q
+	$(QUICK) $(PYTEST) -m "not slow"
 
 test-all: $(VENV)/.all  ## The same with the slow tests, compiled as for users
 	$(MAKE) -j $(JOBS) lint docs browser
-	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -q
+	$(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -119,21 +123,21 @@ release-check: $(VENV)/bin/python  ## Build the wheel, install it into an empty 
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
+
+INSTALL := $(BIN)/python .ci/install.py
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --editable ".[report]"
+	$(INSTALL) --editable ".[report]"
 	touch $@
 
-# PyTorch first and exactly: a CPU build of this version serves all that the tests need.
+# PyTorch exactly: a CPU build of this version serves all that the tests need.
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet "torch==2.13.0"
-	$(BIN)/pip install --quiet --editable ".[benchmark,dev,docs,huggingface,ray,report,torch,tracking]"
+	$(INSTALL) "torch==2.13.0" --editable ".[benchmark,dev,docs,huggingface,ray,report,torch,tracking]"
 	touch $@ $(VENV)/.demo
 
 # Packages that only a few slow tests need: PEFT, TRL, Flax, Keras and the evaluation harness.
 $(VENV)/.all: $(VENV)/.dev
-	$(BIN)/pip install --quiet --editable ".[harness,recipes]"
+	$(INSTALL) --editable ".[harness,recipes]"
 	touch $@
 
 .PHONY: browser

@@ -1,5 +1,6 @@
 """One undisturbed sweep, and one cache of compiled programs, for all tests of processes."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,12 @@ from tests.sweeps.processes import Command, outcome
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory) -> Path:
-    """Compiled programs, so that only the first process compiles."""
-    return tmp_path_factory.mktemp("cache")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compiled programs of this run of the suite: a process that is killed may spoil them."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # which all workers have in common
+    return folder / "cache"
 
 
 @pytest.fixture(scope="session")

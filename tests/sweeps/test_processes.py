@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from randpos.store.folder import Store
+from tests.faults.torture import HOOK
 from tests.sweeps.processes import (
     GRID,
     Command,
@@ -38,37 +39,33 @@ def test_a_sweep_does_all_runs_and_then_nothing(tmp_path, cache, quiet):
     assert {path: path.stat().st_mtime_ns for path in command.store.rglob("*")} == files
 
 
-def test_a_killed_worker_is_replaced(tmp_path, cache, quiet):
+def test_a_killed_worker_is_replaced_and_if_all_are_killed_no_run_has_failed(
+    tmp_path, cache, quiet
+):
     command = Command(tmp_path / "runs", cache, "--workers", "2")
     process = command.start()
     command.wait_for(process, 3)
-    workers = workers_of(process)
-    assert len(workers) == 2
-    os.kill(workers[0], signal.SIGKILL)
-    said = end(process)
-    assert "4/4 done, 0 failed" in said
-    assert outcome(command.store) == quiet
-    assert leftovers(command.store) == []
-
-
-def test_when_all_workers_are_killed_the_sweep_stops_and_no_run_has_failed(tmp_path, cache, quiet):
-    command = Command(tmp_path / "runs", cache, "--workers", "2")
-    process = command.start()
-    command.wait_for(process, 3)
-    workers = workers_of(process)
-    assert len(workers) == 2
-    for pid in workers:
+    first = workers_of(process)
+    assert len(first) == 2
+    os.kill(first[0], signal.SIGKILL)
+    wait(lambda: len(set(workers_of(process)) - {first[0]}) == 2)
+    command.wait_for(process, command.progress() + 3)
+    for pid in workers_of(process):
         os.kill(pid, signal.SIGKILL)
     said = end(process, 2)
     assert "All 2 worker processes were killed" in said.splitlines()[-1]
     assert not list(command.store.rglob("failure.json"))
-    command.finish()
+    assert "4/4 done, 0 failed" in command.finish()
     assert outcome(command.store) == quiet
     assert leftovers(command.store) == []
 
 
 def test_a_killed_driver_takes_its_workers_along_and_is_continued(tmp_path, cache, quiet):
-    command = Command(tmp_path / "runs", cache, "--workers", "1", "--members", "1")
+    """Also when the clock is set back meanwhile."""
+    (tmp_path / "sitecustomize.py").write_text(HOOK)
+    more = {"PYTHONPATH": str(tmp_path), "TORTURE_CLOCK": "1e8"}
+    flags = ("--workers", "1", "--members", "1")
+    command = Command(tmp_path / "runs", cache, *flags, more=more)
     process = command.start()
     command.wait_for(process, 3)
     workers = workers_of(process)
@@ -82,6 +79,7 @@ def test_a_killed_driver_takes_its_workers_along_and_is_continued(tmp_path, cach
     assert before >= 3
     assert list(command.store.glob("*/checkpoints/*.json"))
     assert not list(command.store.glob("*/result.json")) or before >= 10
+    command.environment["TORTURE_CLOCK"] = "2e8"  # three years earlier still
     command.finish()
     assert outcome(command.store) == quiet
     assert leftovers(command.store) == []

@@ -129,8 +129,20 @@ class Gateway:
         except self.ray.exceptions.RayError as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             reason = f"its process was lost ({type(error).__name__}: {lines[0] if lines else ''})"
-            return {"lost" if node is None or self._is_alive(node) else "outage": reason}
+            return {"outage" if self._has_failed(node) else "lost": reason}
         return {"end": 0}
+
+    def _has_failed(self, node: str | None) -> bool:
+        """Returns whether the node of a job, or the cluster if it had none yet, is lost.
+
+        While this process is not connected it waits: either the connection comes back, or `watch`
+        ends the process. Without that, the driver would send the job again and again.
+        """
+        if self._is_connected():
+            return node is not None and not self._is_alive(node)
+        while not self._is_connected():
+            time.sleep(CHECK_SECONDS)
+        return True
 
     def _is_alive(self, node: str) -> bool:
         """Returns whether a node can still run an empty task."""

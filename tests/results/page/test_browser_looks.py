@@ -10,8 +10,7 @@ from tests.results.page.browsing import contrast
 from tests.results.stores import small_store
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 390, 768])
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (390, "dark"), (768, "light")])
 def test_a_narrow_screen_never_scrolls_sideways(open_page: Open, width: int, scheme: Any) -> None:
     page = open_page(small_store(), width, color_scheme=scheme, has_touch=True)
     page.locator("#panels .mark-line path").first.wait_for(state="attached")
