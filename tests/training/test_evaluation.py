@@ -120,11 +120,16 @@ def batch_of(experiment: Experiment, length: int, draw: int = 0, examples: int |
     options = experiment.evaluation
     key = jax.random.fold_in(random_stream("tests", options.seed), length)
     to_batch, to_positions = jax.random.split(jax.random.fold_in(key, draw))
-    task = resolve(experiment).task
-    batch = task.sample(to_batch, length, examples or options.batch, length)
-    sequences = assemble(resolve(experiment).layout, batch, jnp.asarray(length))
-    time = sequences.tokens.shape[1]
-    return batch, sequences.tokens, resolve(experiment).scheme.sample(to_positions, time, time)
+    setup = resolve(experiment)
+
+    @jax.jit
+    def draw_all(to_batch, to_positions):
+        batch = setup.task.sample(to_batch, length, examples or options.batch, length)
+        tokens = assemble(setup.layout, batch, jnp.asarray(length)).tokens
+        time = tokens.shape[1]
+        return batch, tokens, setup.scheme.sample(to_positions, time, time)
+
+    return draw_all(to_batch, to_positions)
 
 
 def test_a_constant_answer_is_right_as_often_as_it_is_the_answer():
@@ -179,7 +184,7 @@ def test_accuracy_counts_answers_up_to_the_terminator(stack):
     model, _, (*_, point, _) = stack
     batch, tokens, positions = batch_of(STACK, point.length)
     answers = np.asarray(batch.outputs)
-    said = np.asarray(model(tokens, positions))[:, -answers.shape[1] :].argmax(-1)
+    said = np.asarray(eqx.filter_jit(model)(tokens, positions))[:, -answers.shape[1] :].argmax(-1)
     right = total = whole = 0
     for mine, wanted in zip(said, answers, strict=True):
         ends = wanted.tolist().index(2) + 1
@@ -199,7 +204,9 @@ def test_every_draw_has_positions_and_examples_of_its_own():
     for draw, examples in enumerate((3, 3, 1)):
         batch, tokens, positions = batch_of(experiment, 4, draw, examples)
         answers, counts = np.asarray(batch.outputs), np.asarray(batch.counted)
-        said = np.asarray(model(tokens, positions))[:, -answers.shape[1] :].argmax(-1)
+        said = np.asarray(eqx.filter_jit(model)(tokens, positions))[:, -answers.shape[1] :].argmax(
+            -1
+        )
         hits = ((said == answers) & counts).sum()
         shares.append((hits, counts.sum()))
         right, counted = right + hits, counted + counts.sum()

@@ -83,9 +83,9 @@ def test_two_steps_are_loss_gradient_clipping_and_adam():
     # The oracle's model looks into these very arrays.
     model = eqx.combine(jax.tree.unflatten(structure, parameters), static)
     slots = Adam([np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters])
-    norms = []
+    norms, draw = [], jax.jit(partial(draw_step, setup))
     for number in range(2):
-        (batch, positions), _ = draw_step(setup, step_key(3, number), at(2))
+        (batch, positions), _ = draw(step_key(3, number), at(2))
         tokens = np.asarray(assemble(setup.layout, batch, at(2)).tokens)
         assert isinstance(positions, Positions)
         where = [(np.asarray(positions.key), np.asarray(positions.offsets))]
@@ -108,11 +108,15 @@ def test_loss_counts_what_follows_the_terminator_and_accuracy_does_not():
     model = eqx.tree_at(lambda m: m.head.bias, model, jnp.asarray([2.0, 0.0, 0.0]))
     parameters, length = eqx.filter(model, eqx.is_array), at(4)
     setup = resolve(experiment)
-    drawn, dropout = draw_step(setup, jax.random.key(2), length)
-    _, found, accuracy = gradients(setup, 4, parameters, drawn, dropout, length)
 
-    sequences = assemble(setup.layout, drawn.batch, length)
-    logits = np.asarray(model(sequences.tokens, drawn.positions))[:, -5:]
+    @jax.jit
+    def program(parameters):
+        drawn, dropout = draw_step(setup, jax.random.key(2), length)
+        sequences = assemble(setup.layout, drawn.batch, length)
+        return drawn, sequences, gradients(setup, 4, parameters, drawn, dropout, length)
+
+    drawn, sequences, (_, found, accuracy) = program(parameters)
+    logits = np.asarray(eqx.filter_jit(model)(sequences.tokens, drawn.positions))[:, -5:]
     answers, counted = np.asarray(drawn.batch.outputs), np.asarray(drawn.batch.counted)
     every = [cross_entropy(logits[i, j], int(answers[i, j])) for i, j in np.ndindex(answers.shape)]
     right = logits.argmax(-1) == answers
@@ -152,10 +156,14 @@ CASES = {
 
 def padded_step(experiment: Experiment, length: int, size: int):
     """Gradient, loss and accuracy of a step that is padded to a size."""
-    parameters = eqx.filter(random_model(experiment), eqx.is_array)
-    drawn = draw_step(resolve(experiment), jax.random.key(2), at(length))
-    program = jax.jit(partial(gradients, resolve(experiment), size))
-    return program(parameters, *drawn, at(length))
+    parameters, setup = eqx.filter(random_model(experiment), eqx.is_array), resolve(experiment)
+
+    @jax.jit
+    def program(parameters, length):
+        drawn = draw_step(setup, jax.random.key(2), length)
+        return gradients(setup, size, parameters, *drawn, length)
+
+    return program(parameters, at(length))
 
 
 @pytest.mark.parametrize("experiment", CASES.values(), ids=CASES)
