@@ -1,32 +1,19 @@
 """A disk that is really full, or really read-only, is one sentence; with room, the run goes on."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from randpos import UserError
 from randpos import run as runs
+from tests.disks import mount, small_disk
 from tests.experiments import shared_engine, tiny
 
 
 @pytest.fixture
 def disk(tmp_path):
-    """A small disk of its own, where the system lets us have one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if not mount(folder, "size=64k"):
-        pytest.skip("this user may not mount a disk")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
-
-
-def mount(folder: Path, options: str) -> bool:
-    try:
-        line = ["mount", "-t", "tmpfs", "-o", options, "none", folder]
-        return subprocess.run(line, capture_output=True).returncode == 0
-    except FileNotFoundError:
-        return False
+    with small_disk(tmp_path / "disk", "64k") as folder:
+        yield folder
 
 
 def train(store: Path):

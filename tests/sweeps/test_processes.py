@@ -6,11 +6,11 @@ import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from randpos.store.folder import Store
+from tests.disks import mount, small_disk
 from tests.faults.torture import HOOK
 from tests.sweeps.processes import (
     GRID,
@@ -185,23 +185,10 @@ def test_a_failing_run_stops_nothing_tells_its_reason_and_can_be_retried(tmp_pat
     assert leftovers(command.store) == []
 
 
-def mount(folder: Path, options: str) -> bool:
-    line = ["mount", "-t", "tmpfs", "-o", options, "none", str(folder)]
-    try:
-        return subprocess.run(line, capture_output=True).returncode == 0
-    except FileNotFoundError:
-        return False
-
-
 @pytest.fixture
 def disk(tmp_path):
-    """A small disk of its own, where the system lets us have one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if not mount(folder, "size=1m"):
-        pytest.skip("this user may not mount a disk")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    with small_disk(tmp_path / "disk", "1m") as folder:
+        yield folder
 
 
 @pytest.mark.slow  # a limit on the size of files is tested in tests/faults
