@@ -46,7 +46,7 @@ from randpos.training.compilation import Compiling, silent
 from randpos.training.evaluation import Evaluator, lengths_to_test
 from randpos.training.loop import Progress, Strategy, advance_all, start_member
 from randpos.training.mean_accuracy import in_domain, score
-from randpos.training.step import make_engine
+from randpos.training.step import Engine, make_engine
 from randpos.training.tracking import Name as TrackerName
 
 if TYPE_CHECKING:
@@ -315,12 +315,14 @@ def train_members(
     track: Sequence[TrackerName] = (),
     strategy: Strategy | None = None,
     compiling: Compiling = silent,
+    engine: Engine | None = None,
 ) -> None:
     """Trains experiments that differ only in seed and learning rate, as one program.
 
-    The caller holds the locks of the folders whose runs have not ended.
+    The caller holds the locks of the folders whose runs have not ended. It may pass the engine of
+    an earlier call with the same program, which is then not traced and loaded again.
     """
-    engine = make_engine(members[0])
+    engine = engine or make_engine(members[0])
     with contextlib.ExitStack() as stack:
         active = []
         for number, (member, folder) in enumerate(zip(members, folders, strict=True)):

@@ -1,6 +1,7 @@
 """The driver, with an executor in this process that does as it is told."""
 
 import collections
+import itertools
 import threading
 from collections.abc import Callable
 
@@ -197,6 +198,27 @@ def test_two_workers_do_not_compile_the_same_program_while_there_is_another(tmp_
     driver.run()
     assert set(order[:2]) == {"even_pairs", "bucket_sort"}
     assert len(order) == 4
+
+
+@pytest.mark.parametrize(("slots", "loads"), [(1, 3), (2, 4)])
+def test_workers_stay_with_a_program_while_all_are_busy(tmp_path, slots, loads):
+    """Six jobs of three programs: two workers must share one of them, one worker shares none."""
+    tasks = ("even_pairs", "bucket_sort", "cycle_navigation")
+    runs = [tiny(task=task, seed=seed) for task in tasks for seed in (0, 1)]
+    order, rounds = [], threading.Barrier(slots, timeout=30)
+
+    def work(run: Experiment, emit: Emit, _: int) -> None:
+        order.append((threading.get_ident(), run.task))
+        rounds.wait()
+        emit(Event(run.digest, "training", 20))
+        finish(run, emit)
+
+    Driver(Plan([], [], runs), tmp_path, Fake(work, slots), Silent(), 1).run()
+    assert len(order) == 6
+    assert len(set(order)) == loads
+    for thread in {thread for thread, _ in order}:
+        mine = [task for who, task in order if who == thread]
+        assert len([task for task, _ in itertools.groupby(mine)]) == len(set(mine))
 
 
 def test_runs_that_another_sweep_works_on_are_asked_for_again(tmp_path):

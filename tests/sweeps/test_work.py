@@ -8,7 +8,7 @@ from randpos.errors import StorageError, UserError
 from randpos.store import lock as store
 from randpos.store.folder import Store
 from randpos.sweeps import work
-from randpos.sweeps.work import Event, claim, describe, perform
+from randpos.sweeps.work import Event, Programs, claim, describe, perform
 from randpos.training.loop import Progress
 from tests.experiments import tiny
 from tests.sweeps.synthetic import write_run
@@ -118,7 +118,6 @@ def training(monkeypatch):
 
     monkeypatch.setattr(work, "train_members", train)
     monkeypatch.setattr(work, "evaluate_run", evaluate_run)
-    monkeypatch.setattr(work, "Evaluator", lambda experiment: None)
     return asked, errors
 
 
@@ -135,6 +134,15 @@ def done(tmp_path) -> tuple[dict[int, str], dict[int, str]]:
             if last[settings.digest].reason
         },
     )
+
+
+def test_jobs_with_the_same_program_share_what_is_compiled():
+    programs = Programs()
+    first, other = programs.load(tiny()), tiny(task="even_pairs")
+    again = programs.load(tiny(seed=5, learning_rate=0.1))
+    assert all(a is b for a, b in zip(first, again, strict=True))
+    assert programs.load(other)[1].experiment.task == "even_pairs"
+    assert programs.load(tiny())[1].experiment.task == tiny().task
 
 
 def test_all_are_trained_together(tmp_path, training):

@@ -64,6 +64,8 @@ class Driver:
         self.busy = 0
         self.compiling: set[Experiment] = set()
         """Programs that a worker compiles now."""
+        self.started: set[Experiment] = set()
+        """Programs of which a job was given out."""
         self.stopped = threading.Event()
         self.error: BaseException | None = None
 
@@ -106,8 +108,10 @@ class Driver:
 
     def _work(self) -> None:
         """Runs one job after the other; each slot of the executor has a thread that does this."""
+        last = None
         try:
-            while (job := self._next()) is not None:
+            while (job := self._next(last)) is not None:
+                last = job.program
                 self._run(job)
         except BaseException as error:  # the store refuses, the cluster is gone, or a bug
             self.error = self.error or error
@@ -139,19 +143,27 @@ class Driver:
             with self.lock:
                 self.busy -= 1
 
-    def _next(self) -> Job | None:
+    def _next(self, last: Experiment | None) -> Job | None:
         """Returns the next job; waits while a running job may still be put back.
 
-        Prefers a program that no other worker compiles at this moment: later jobs with the same
-        program find it in the compilation cache.
+        Prefers a program that no worker has compiled yet, so that workers do not wait for its
+        compilation later; a single worker never waits. Then come the program that this worker has
+        in memory (`last`), those in the compilation cache, and those that another worker compiles
+        at this moment.
         """
+        several = self.executor.slots > 1
+
+        def rank(job: Job) -> tuple[bool, bool, bool]:
+            which = job.program
+            return several and which in self.started, which in self.compiling, which != last
+
         while not self.stopped.is_set():
             with self.lock:
                 if self.jobs:
-                    ready = (job for job in self.jobs if job.program not in self.compiling)
-                    job = next(ready, self.jobs[0])
+                    job = min(self.jobs, key=rank)  # the first of equals
                     self.jobs.remove(job)
                     self.compiling.add(job.program)
+                    self.started.add(job.program)
                     self.busy += 1
                     return job
                 if not self.busy:

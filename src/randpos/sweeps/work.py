@@ -1,6 +1,7 @@
 """Jobs, the events of their runs, and how one process runs a job."""
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from randpos.store.result import Accuracy
 from randpos.sweeps.grid import program
 from randpos.training.evaluation import Evaluator
 from randpos.training.loop import Progress
+from randpos.training.step import Engine, make_engine
 
 State = Literal["compiling", "training", "testing", "done", "failed", "elsewhere", "queued"]
 
@@ -46,7 +48,7 @@ class Job:
     deaths: int = 0
     """How many workers have died while they ran it."""
 
-    @property
+    @functools.cached_property
     def program(self) -> Experiment:
         """The settings that decide the program; the members differ in seed and rate only."""
         return program(self.members[0])
@@ -100,11 +102,42 @@ def find_failure(member: Experiment, folder: RunFolder) -> str | None:
         return str(error)
 
 
-def perform(members: Sequence[Experiment], store: Path, emit: Emit, save_every: float) -> None:
+class Programs:
+    """The programs of a process's last job: a job with the same program does not trace it again.
+
+    Only those of one job are kept, because each takes some hundred MB.
+    """
+
+    def __init__(self) -> None:
+        self.kept: tuple[Experiment, Engine, Evaluator] | None = None
+
+    def load(self, experiment: Experiment) -> tuple[Engine, Evaluator]:
+        """Returns the programs for training and testing an experiment."""
+        which = program(experiment)
+        if self.kept is None or self.kept[0] != which:
+            self.kept = which, make_engine(experiment), Evaluator(experiment)
+        return self.kept[1:]
+
+
+def perform(
+    members: Sequence[Experiment],
+    store: Path,
+    emit: Emit,
+    save_every: float,
+    programs: Programs | None = None,
+) -> None:
     """Trains and tests runs, and reports the events of each; the caller holds their locks.
 
     A run that fails is recorded with the reason and does not stop the other runs of the job.
+
+    Args:
+        members: The runs; they differ in seed and learning rate only.
+        store: Folder that the runs are kept in.
+        emit: Takes the events.
+        save_every: Seconds between two checkpoints of a run.
+        programs: Those of the last job of this process.
     """
+    programs = programs or Programs()
     folders = [Store(store).run(member) for member in members]
     compiling = {member.digest for member in members}
 
@@ -117,7 +150,8 @@ def perform(members: Sequence[Experiment], store: Path, emit: Emit, save_every: 
     for member in members:
         emit(Event(member.digest, "compiling"))
     try:
-        train_members(members, folders, report=report, save_every=save_every)
+        engine, evaluator = programs.load(members[0])
+        train_members(members, folders, report=report, save_every=save_every, engine=engine)
     except StorageError:
         raise
     except Exception as error:
@@ -125,9 +159,8 @@ def perform(members: Sequence[Experiment], store: Path, emit: Emit, save_every: 
             record_failure(members[0], folders[0], error, emit)
         else:  # find out which member fails by training each alone
             for member in members:
-                perform([member], store, emit, save_every)
+                perform([member], store, emit, save_every, programs)
         return
-    evaluator = Evaluator(members[0])
     for member, folder in zip(members, folders, strict=True):
 
         def report_length(accuracy: Accuracy, member: Experiment = member) -> None:

@@ -17,11 +17,11 @@ from randpos.errors import StorageError, UserError
 from randpos.experiment import Experiment
 from randpos.sweeps.estimate import measure_speed
 from randpos.sweeps.process import Message, Send, open_answers
-from randpos.sweeps.work import Event, claim, perform
+from randpos.sweeps.work import Event, Programs, claim, perform
 from randpos.training.compilation import enable_cache
 
 
-def serve(order: Message, send: Send) -> None:
+def serve(order: Message, send: Send, programs: Programs) -> None:
     """Carries out an order: measures the speed of a run, or claims, trains and tests a job."""
     if "measure" in order:
         send({"speed": measure_speed(Experiment.from_dict(order["measure"]))})
@@ -35,7 +35,7 @@ def serve(order: Message, send: Send) -> None:
     try:
         with claim(members, store, emit) as claimed:
             if claimed:
-                perform(claimed, store, emit, order["save_every"])
+                perform(claimed, store, emit, order["save_every"], programs)
     except StorageError as error:
         send({"refused": str(error)})
     send({"end": memory()})
@@ -66,8 +66,9 @@ def main() -> int:
     warnings.showwarning = lambda message, *_: send({"warning": str(message)})
     try:
         enable_cache()
+        programs = Programs()
         for line in sys.stdin:
-            serve(json.loads(line), send)
+            serve(json.loads(line), send, programs)
     except KeyboardInterrupt:
         os._exit(0)  # not sys.exit: flushing to a closed pipe would fail
     except UserError as error:

@@ -9,7 +9,7 @@ import bisect
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ from randpos.setup import resolve
 from randpos.store.result import Accuracy
 from randpos.tasks.base import Length
 from randpos.training.batch import assemble, draw_batch, right_answers
-from randpos.training.compilation import Compiling, silent
+from randpos.training.compilation import Compiling, compile_once, silent
 from randpos.training.generation import generate_in_pieces, right_generated
 
 MAX_LOGIT_BYTES = 2**25
@@ -197,7 +197,7 @@ class Evaluator:
 
     def __init__(self, experiment: Experiment, compiling: Compiling = silent) -> None:
         self.experiment, self.compiling = experiment, compiling
-        self.programs: dict[tuple[int, int], Callable[..., Counts]] = {}
+        self.programs: dict[tuple[int, int], jax.stages.Wrapped] = {}
         self.parts = 1
         """Into how many parts the examples of a draw are cut, so that each fits into memory."""
 
@@ -245,9 +245,10 @@ class Evaluator:
         for draw in range(-(-batch // per_draw)):
             firsts = range(0, per_draw, part_size(experiment, self.parts))
             where = [jnp.asarray([length, draw, first], jnp.int32) for first in firsts]
-            notify = self.compiling if new and draw == 0 else silent
-            with notify(f"for lengths up to {size} (once; cached)"):
-                parts = [program(parameters, *place) for place in where]
+            if new and draw == 0:
+                with self.compiling(f"for lengths up to {size} (once; cached)"):
+                    compile_once(program, parameters, *where[0])
+            parts = [program(parameters, *place) for place in where]
             found.append(jax.tree.map(lambda *values: sum(map(int, values)), *parts))
         return summarize(length, found, batch)
 

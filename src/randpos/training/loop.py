@@ -19,7 +19,7 @@ from randpos.store import checkpoints
 from randpos.store.files import write_atomic
 from randpos.store.folder import RunFolder
 from randpos.store.result import CurvePoint, Ending, Result
-from randpos.training.compilation import Compiling, silent
+from randpos.training.compilation import Compiling, compile_once, silent
 from randpos.training.periodic_tests import PeriodicTests
 from randpos.training.step import STRIDE, Engine, Member, State, make_member
 from randpos.training.tracking import TRACKERS, Tracker
@@ -94,9 +94,11 @@ def start_member(
 
     `stack` closes its writer and trackers, also after an error.
     """
-    like = jax.eval_shape(engine.start, make_member(experiment))
-    found = checkpoints.load_newest(folder.checkpoints, like)
-    at = found or checkpoints.Checkpoint(0, engine.start(make_member(experiment)))
+    who = make_member(experiment)
+    found = checkpoints.load_newest(folder.checkpoints, jax.eval_shape(engine.start, who))
+    if found is None:
+        compile_once(engine.start, who)
+    at = found or checkpoints.Checkpoint(0, engine.start(who))
     folder.rewind("metrics.jsonl", at.step)
     folder.rewind("timing.jsonl", at.step)
     folder.rewind("tests.jsonl", at.step)
@@ -141,9 +143,12 @@ def advance_all(
             behind = [member for member in active if member.at.step == first]
             last = min(first - first % CHUNK + CHUNK, behind[0].experiment.steps)
             for group in [behind] if strategy == "vmap" else [[member] for member in behind]:
-                notify = silent if len(group) in compiled else compiling
-                compiled.add(len(group))
-                states, found = take_steps(engine, group, first, last, report, notify)
+                if len(group) not in compiled:
+                    compiled.add(len(group))
+                    with compiling("(once per task and encoding; cached)"):
+                        start = jnp.asarray(first, jnp.int32)
+                        compile_once(*stack_members(engine, group), start, start)
+                states, found = take_steps(engine, group, first, last, report)
                 for member, state, metrics in zip(group, states, found, strict=True):
                     now = checkpoints.Checkpoint(last, state)
                     if tests is not None and tests.due(last):
@@ -160,29 +165,30 @@ def advance_all(
         raise
 
 
+def stack_members(
+    engine: Engine, group: Sequence[ActiveMember]
+) -> tuple[jax.stages.Wrapped, State, Member]:
+    """Returns the program that advances a group, and the states, seeds and rates of its members."""
+    if len(group) == 1:
+        return engine.advance, group[0].at.arrays, group[0].seed_and_rate
+    states = jax.tree.map(lambda *x: jnp.stack(x), *(member.at.arrays for member in group))
+    who = jax.tree.map(lambda *x: jnp.stack(x), *(member.seed_and_rate for member in group))
+    return engine.together, states, who
+
+
 def take_steps(
     engine: Engine,
     group: Sequence[ActiveMember],
     first: int,
     last: int,
     report: Callable[[Progress], None] | None,
-    compiling: Compiling = silent,
 ) -> tuple[list[State], Float[np.ndarray, "member metric step"]]:
     """Takes the steps of a chunk for all members of a group.
 
     Returns:
         The new states of the members, and their loss and accuracy at every step.
     """
-    alone = len(group) == 1
-    advance = engine.advance if alone else engine.together
-    states, who = group[0].at.arrays, group[0].seed_and_rate
-    if not alone:
-        states = jax.tree.map(lambda *x: jnp.stack(x), *(member.at.arrays for member in group))
-        who = jax.tree.map(lambda *x: jnp.stack(x), *(member.seed_and_rate for member in group))
-    # Taking no steps compiles the program, so that compiling is not counted as training.
-    start = jnp.asarray(first, jnp.int32)
-    with compiling("(once per task and encoding; cached)"):
-        jax.block_until_ready(advance(states, who, start, start))
+    advance, states, who = stack_members(engine, group)
     found = []
     for begin in range(first, last, STRIDE):
         end, clock = min(begin + STRIDE, last), time.perf_counter()
@@ -199,8 +205,9 @@ def take_steps(
                 place = (member.number, member.experiment, end)
                 means = (float(loss), float(accuracy))
                 report(Progress(*place, *means, member.seconds, member.score))
-    each = range(len(group))
-    apart = [states] if alone else [jax.tree.map(lambda x, i=i: x[i], states) for i in each]
+    apart = [states]
+    if len(group) > 1:
+        apart = [jax.tree.map(lambda x, i=i: x[i], states) for i in range(len(group))]
     return apart, np.moveaxis(np.concatenate(found, axis=-1), 1, 0)
 
 

@@ -6,7 +6,6 @@ of a step comes from the run's seed and the step's number, so that a run may sto
 continue exactly, and a member of an ensemble is trained as if it were alone.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -63,11 +62,12 @@ class Metrics(NamedTuple):
 class Engine(NamedTuple):
     """The compiled programs of an experiment, for whatever seed and learning rate."""
 
-    start: Callable[[Member], State]
-    """Initialises a member."""
-    advance: Callable[[State, Member, Int[Array, ""], Int[Array, ""]], tuple[State, Metrics]]
-    """Takes the steps from the first to before the second number, at most `STRIDE`."""
-    together: Callable[[State, Member, Int[Array, ""], Int[Array, ""]], tuple[State, Metrics]]
+    start: jax.stages.Wrapped
+    """Initialises a member: `Member -> State`."""
+    advance: jax.stages.Wrapped
+    """Takes the steps from the first to before the second number, at most `STRIDE`:
+    `(State, Member, first, last) -> (State, Metrics)`."""
+    together: jax.stages.Wrapped
     """The same for many members at once, stacked along a leading axis."""
 
 
