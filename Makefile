@@ -82,7 +82,7 @@ results-pages: $(VENV)/.demo  ## Pack what is complete, draw the figures, write 
 	$(BIN)/randpos report results --out docs/results.md
 	$(BIN)/python docs/found.py
 # Runs whose models are committed, for PCA, attention and the playground.
-KEEP := 445c3fec2a868c9b a1f8f1af6e24209d c012ab9e4a5d3d07 4f7919641271d187
+KEEP := f63821dfb0237418 d1df43078f21df77 0e9e6b481d0aff40 b4ccc17cc92c72e7
 
 .PHONY: playground
 playground: $(VENV)/.demo  ## Write playground.html, which runs the trained models of results/ in the browser

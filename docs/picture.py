@@ -1,7 +1,7 @@
 """Takes the picture of the playground that the README shows: `python -m docs.picture`.
 
-It shows the first task of results/ at twice the length of training, and the accuracy over length
-that the page measures. Inputs and positions are drawn at random, and not chosen.
+It shows the task that the page opens with at twice the length of training, and the accuracy over
+length that the page measures. Inputs and positions are drawn at random, and not chosen.
 """
 
 import os

@@ -186,7 +186,7 @@ def test_the_attention_of_a_head_follows_the_token_pointed_at(show: Show) -> Non
 
 def certain(encoding: str, answer: int) -> Player:
     """A model that always gives the same answer."""
-    run, experiment, model = Variant(encoding).player("solve_equation")
+    run, experiment, model, *_ = Variant(encoding).player("solve_equation")
     bias = jnp.zeros(5).at[answer].set(1e4)
     return Player(run, experiment, eqx.tree_at(lambda m: m.head.bias, model, bias))
 

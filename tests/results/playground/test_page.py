@@ -83,17 +83,28 @@ def test_a_setting_that_the_page_does_not_know_is_refused(monkeypatch: pytest.Mo
     usual = Experiment.to_dict
     monkeypatch.setattr(Experiment, "to_dict", lambda self: usual(self) | {"tape": self.seed})
     make_playground([Variant("none").player("even_pairs")])
-    run, experiment, model = Variant("none").player("even_pairs")
+    run, experiment, model, *_ = Variant("none").player("even_pairs")
     with pytest.raises(UserError, match="tape=3"):
         make_playground([Player(run, dataclasses.replace(experiment, seed=3), model)])
 
 
 def test_weights_beyond_half_precision_are_refused() -> None:
-    run, experiment, _ = Variant("none").player("even_pairs")
+    run, experiment, *_ = Variant("none").player("even_pairs")
     model = random_model(experiment)
     wild = eqx.tree_at(lambda m: m.embedding, model, model.embedding * 1e6)
     with pytest.raises(UserError, match="not finite as float16"):
         make_playground([Player(run, experiment, wild)])
+
+
+def test_the_page_opens_with_the_task_whose_models_differ_most() -> None:
+    players = [
+        Variant("none").player(task)._replace(run=f"{task}-{score}", score=score)
+        for task, scores in (("even_pairs", (0.9, 0.5)), ("bucket_sort", (1.0, 0.2, None)))
+        for score in scores
+    ]
+    assert re.search(r'"first": ?"bucket_sort"', make_playground(players))
+    untested = [player._replace(score=None) for player in players]
+    assert re.search(r'"first": ?"even_pairs"', make_playground(untested))
 
 
 def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,7 +113,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert str(out) in capsys.readouterr().out
     whole = out.read_text()
     assert whole.startswith("<!doctype html>")
-    assert main(["playground", "445c", "--store", store, "--out", str(out)]) == 0
+    assert main(["playground", "f638", "--store", store, "--out", str(out)]) == 0
     assert len(out.read_text()) < len(whole)
     assert main(["playground", "--store", str(tmp_path), "--out", str(out)]) == 2
     assert "holds no trained model" in capsys.readouterr().err

@@ -13,8 +13,7 @@ from jaxtyping import Array, Float, Key
 from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.nn.model import Encoder, Trace
-from randpos.results.scores import best_runs, counted_runs, score_runs
-from randpos.results.selection import like_with_like, select
+from randpos.results.scores import BUDGET, counted_runs, score_runs
 from randpos.run import Run
 from randpos.setup import resolve
 from randpos.store.folder import RunFolder
@@ -36,7 +35,11 @@ class Trained(NamedTuple):
 def best_trained(
     records: StoreTables, store: Path, task: str, encodings: tuple[str, ...], remedy: str
 ) -> list[Trained]:
-    """Loads the best run of each encoding on a task, of one budget and over shared seeds and rates.
+    """Loads a trained model of each encoding on a task, all of one budget, seed and learning rate.
+
+    Of several such groups it takes the one with the highest in-domain accuracy, the mean over the
+    encodings, then with the highest score: what a model does inside tells little before it has
+    learnt its task.
 
     Args:
         records: What the store holds.
@@ -46,24 +49,39 @@ def best_trained(
         remedy: The command that trains what is missing, for the message.
     """
     named = (pl.col("task") == task) & pl.col("encoding").is_in(encodings)
-    scored = score_runs(records).filter(named, pl.col("score").is_not_null())
-    runs = like_with_like(counted_runs(select(scored, scored, None).runs), ["encoding"], ["task"])
-    found = dict(best_runs(runs, ["encoding"]).select("encoding", "run").iter_rows())
-    models = []
+    tested = counted_runs(score_runs(records)).filter(named, pl.col("in_domain").is_not_null())
+    kept = pl.col("run").map_elements(
+        lambda run: RunFolder(store / run).parameters.is_file(), pl.Boolean
+    )
+    whole = tested.filter(kept)
     for encoding in encodings:
-        if encoding not in found:
+        runs = tested.filter(encoding=encoding)
+        if runs.is_empty():
             raise UserError(
                 f"{store} holds no trained and tested run of {encoding} on {task}; "
                 f"run {remedy} first."
             )
-        run = Run((RunFolder(store / found[encoding]),))
-        if not run.folders[0].parameters.is_file():
+        if whole.filter(encoding=encoding).is_empty():
             raise UserError(
-                f"{store} holds the results of run {found[encoding]} ({encoding} on {task}) but "
+                f"{store} holds the results of run {runs['run'][0]} ({encoding} on {task}) but "
                 f"not its parameters; run {remedy} to train it here."
             )
-        models.append(Trained(run.experiment(), run.model()))
-    return models
+    # Two runs of a group may differ in how positions are drawn: the better one counts.
+    means = pl.col("in_domain", "score")
+    alike = [*BUDGET, "seed", "learning_rate"]
+    best = whole.sort("in_domain", "score", "run", descending=[True, True, False])
+    best = best.unique([*alike, "encoding"], keep="first", maintain_order=True)
+    groups = best.group_by(alike).agg(means.mean(), pl.col("encoding", "run"))
+    groups = groups.filter(pl.col("encoding").list.len() == len(encodings))
+    if groups.is_empty():
+        raise UserError(
+            f"{store} holds no models of {' and '.join(encodings)} on {task} that share a budget, "
+            f"a seed and a learning rate; run {remedy} to train them."
+        )
+    chosen = groups.sort("in_domain", "score", *alike, descending=[True, True, *[False] * 7])
+    runs = dict(zip(chosen["encoding"][0], chosen["run"][0], strict=True))
+    found = [Run((RunFolder(store / runs[encoding]),)) for encoding in encodings]
+    return [Trained(run.experiment(), run.model()) for run in found]
 
 
 def usual_lengths(experiment: Experiment) -> tuple[int, int]:

@@ -7,16 +7,21 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from randpos.encodings.alibi import slopes
 from randpos.errors import UserError
 from randpos.experiment import Experiment, flat, split_name
 from randpos.export import describe, torch_arrays
 from randpos.nn.model import Encoder
+from randpos.results.scores import score_runs
 from randpos.results.tables.labels import encoding_label
 from randpos.run import Run
 from randpos.setup import resolve
+from randpos.store.accuracies import MEASUREMENTS
 from randpos.store.folder import RunFolder, Store
+from randpos.store.rows import RUNS, run_row
+from randpos.store.tables import StoreTables
 from randpos.tasks import PAPER_TASKS
 
 ENCODINGS = ("none", "sincos", "relative", "alibi", "rope", "learned")
@@ -40,13 +45,24 @@ class Player(NamedTuple):
     """The name of the run."""
     experiment: Experiment
     model: Encoder
+    score: float | None = None
+    """The mean accuracy beyond the lengths of training, if the run was tested."""
+    in_domain: float | None = None
+    """The mean accuracy on the lengths of training."""
 
     @classmethod
     def load(cls, folder: RunFolder) -> "Player":
         """Reads a trained run; one that the playground cannot run raises `UserError`."""
         run = Run((folder,))
         check_supported(folder.path.name, run.experiment())
-        return cls(folder.path.name, run.experiment(), run.model())
+        return cls(folder.path.name, run.experiment(), run.model(), *shares_of(folder))
+
+
+def shares_of(folder: RunFolder) -> tuple[float | None, float | None]:
+    """Returns the score and the in-domain accuracy of a run, in the test that counts in tables."""
+    accuracies = MEASUREMENTS.merge([MEASUREMENTS.scan([folder.path])], folder.path.parent)
+    runs = pl.DataFrame([run_row(folder)], schema=RUNS, orient="row")
+    return score_runs(StoreTables(runs, accuracies)).select("score", "in_domain").row(0)
 
 
 def load_players(store: Store, names: Sequence[str] = ()) -> list[Player]:
@@ -115,6 +131,9 @@ def facts(player: Player) -> dict[str, Any]:
         "seed": experiment.seed,
         "steps": experiment.steps,
         "batch": experiment.batch,
+        "test_length": experiment.test_length,
+        "score": player.score,
+        "in_domain": player.in_domain,
         "arrays": [[name, x.size] for name, x in torch_arrays(player.model).items()],
     }
 

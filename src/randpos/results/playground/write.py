@@ -69,6 +69,7 @@ def make_playground(players: Sequence[Player], precision: Precision = "float16")
     about = {
         "version": __version__,
         "tasks": {task: task_facts(task) for task in tasks},
+        "first": max(tasks, key=lambda task: contrast(players, task)),
         "models": [facts(player) for player in players],
         "precision": precision,
     }
@@ -90,6 +91,13 @@ def make_playground(players: Sequence[Player], precision: Precision = "float16")
         description="Two Transformers, trained on short inputs, run in your browser. Make the "
         "input longer and see which one still works.",
     )
+
+
+def contrast(players: Sequence[Player], task: str) -> float:
+    """Returns how far the scores of a task's models lie apart; the page opens with the widest."""
+    scores = [player.score for player in players if player.experiment.task == task]
+    known = [score for score in scores if score is not None]
+    return max(known) - min(known) if known else 0.0
 
 
 def task_facts(task: str) -> dict[str, Any]:

@@ -48,15 +48,17 @@ function makeCard(side, about) {
 
   const model = () => about.models[state.index];
   function describe() {
-    const { label, randomized, maximum, encoding, run, steps, batch, training_length } = model();
+    const { label, randomized, maximum, encoding, run, steps, batch, training_length, test_length, score, in_domain } = model();
     title.replaceChildren(make("span", { class: "dot", "aria-hidden": "true" }), clean(label));
     const where = randomized
       ? `Tokens get random, increasing positions from 1 to ${number(maximum)}.`
       : encoding === "none" ? "Tokens get no positions." : "Tokens get the positions 1, 2, 3, …";
     how.replaceChildren(where);
     redraw.hidden = !randomized;
+    const tested = score === null || in_domain === null ? ""
+      : ` In tests: ${percent(in_domain)} right up to length ${training_length}, ${percent(score)} at ${training_length + 1}–${test_length}.`;
     source.replaceChildren(
-      clean(`Run ${run}: ${number(steps)} steps of ${number(batch)} inputs with up to ${training_length} symbols.`),
+      clean(`Run ${run}: ${number(steps)} steps of ${number(batch)} inputs with up to ${training_length} symbols.${tested}`),
     );
     const { layers, heads } = model().architecture;
     const fill = (select, count) => select.replaceChildren(...Array.from({ length: count }, (_, i) => make("option", { value: i }, i + 1)));

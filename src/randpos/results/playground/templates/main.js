@@ -73,7 +73,7 @@ function main() {
   function recall() {
     const told = new URLSearchParams(location.hash.slice(1));
     const task = told.get("task");
-    chooseTask(task in about.tasks ? task : Object.keys(about.tasks)[0]);
+    chooseTask(task in about.tasks ? task : about.first);
     const runs = (told.get("models") ?? "").split(" ");
     shownCards().forEach((_, side) => {
       const found = of(state.task).find(([, one]) => one.run === runs[side]);
