@@ -26,11 +26,11 @@ from ray.cluster_utils import Cluster
 size = {"object_store_memory": 80 * 2**20}
 head = {"num_cpus": 0, "include_dashboard": False, "gcs_server_port": int(sys.argv[1]), **size}
 
-def start(count):
+def start():
     cluster = Cluster(initialize_head=True, head_node_args=head)
-    return cluster, [cluster.add_node(num_cpus=1, **size) for _ in range(count)]
+    return cluster, [cluster.add_node(num_cpus=1, **size) for _ in range(2)]
 
-cluster, nodes = start(2)
+cluster, nodes = start()
 print(cluster.address, flush=True)
 for line in sys.stdin:
     if line == "kill a node\\n":
@@ -39,7 +39,7 @@ for line in sys.stdin:
         for node in (*nodes, cluster.head_node):
             node.kill_all_processes(check_alive=False, allow_graceful=False)
     else:
-        cluster, nodes = start(1)
+        cluster, nodes = start()
     print(line, end="", flush=True)
 cluster.shutdown()
 """
