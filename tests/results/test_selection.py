@@ -44,6 +44,12 @@ def test_the_budget_of_the_most_cells_comes_first() -> None:
     assert [budget.steps for budget in budgets(found)] == [100, 9000]
 
 
+def test_decoders_come_after_the_models_that_the_paper_has() -> None:
+    decoder: dict[str, Any] = {"steps": 100, "config": {"answers": "autoregressive"}}
+    many = [{"encoding": name, **decoder} for name in ("none", "rope", RANDOMIZED)]
+    assert [budget.steps for budget in budgets(store(*many, {"steps": 50}))] == [50, 100]
+
+
 def test_one_maximum_serves_all_encodings_of_a_task_that_of_the_most() -> None:
     small = [{"encoding": f"randomized-{name}", "maximum": 512} for name in ("rope", "sincos")]
     found = usual_positions(store(*small, {"maximum": 2048}, {"task": "bucket_sort", "maximum": 9}))

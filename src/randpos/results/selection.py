@@ -40,7 +40,7 @@ PAPER_BUDGET = Budget("", PAPER.lengths.maximum, PAPER.test_length, PAPER.steps,
 
 
 def budgets(scored: pl.DataFrame) -> list[Budget]:
-    """Returns the budgets of the complete runs, that of the most cells first.
+    """Returns the budgets of the complete runs, that of the most cells first; decoders come last.
 
     Of budgets with equally many cells (pairs of a task and an encoding) that of the paper's model
     and training lengths comes first, then the one of more steps, larger batches and longer tests.
@@ -51,8 +51,9 @@ def budgets(scored: pl.DataFrame) -> list[Budget]:
 
     def rank(row: tuple) -> tuple:
         budget, cells = Budget(*row[:-1]), row[-1]
+        decoder = "answers=autoregressive" in budget.variant
         foreign = (budget.variant, budget.training_length != PAPER.lengths.maximum)
-        return (-cells, *foreign, -budget.steps, -budget.batch, -budget.test_length)
+        return (decoder, -cells, *foreign, -budget.steps, -budget.batch, -budget.test_length)
 
     return [Budget(*row[:-1]) for row in sorted(counts.iter_rows(), key=rank)]
 
