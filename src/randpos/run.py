@@ -92,6 +92,7 @@ class Run:
         report: Callable[[int, Accuracy], None] | None = None,
         max_length: int | None = None,
         progress: bool | View = True,
+        evaluator: Evaluator | None = None,
     ) -> list[list[Accuracy]]:
         """Tests every member at every length that is not yet in the store.
 
@@ -101,13 +102,15 @@ class Run:
             max_length: The longest length; by default the experiment's M. It may be longer, as far
                 as the encoding permits: up to L tokens with randomized positions.
             progress: Show progress on a terminal or in a notebook.
+            evaluator: Programs for the same experiment and evaluation that were compiled before.
 
         Returns:
             For each member, its accuracies by length; none for a member that diverged.
         """
         curves: list[list[Accuracy]] = []
-        evaluator = None
         with open_view(progress) as view:
+            if evaluator is not None:
+                evaluator.compiling = view.compiling
             for member, folder in enumerate(self.folders):
                 experiment = folder.experiment()
                 if evaluation is not None:

@@ -1,6 +1,7 @@
 """The command line: parses, calls, prints. Bad input gets one sentence and exit code 2."""
 
 import io
+import os
 import signal
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 
 from randpos import __version__
+from randpos.cli import BACKGROUND
 from randpos.cli.commands import COMMANDS, Command, usage
 from randpos.errors import UserError, plain, unknown
 
@@ -26,6 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print("randpos: stopped; run the same command again to continue.", file=sys.stderr)
+        if any(thread.name == BACKGROUND for thread in threading.enumerate()):
+            # Python would wait until XLA has compiled. All runs are saved and released by now.
+            sys.stdout.flush()
+            os._exit(130)
         return 130
     except BrokenPipeError:
         _abandon_output()

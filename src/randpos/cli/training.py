@@ -8,6 +8,7 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
+from randpos.cli import BACKGROUND
 from randpos.cli.display import Format, plot, show
 from randpos.errors import UserError
 from randpos.experiment import PRESETS, Evaluation, Experiment, preset
@@ -16,7 +17,9 @@ from randpos.run import Run, train
 from randpos.setup import resolve
 from randpos.store.folder import Store
 from randpos.store.result import percent
-from randpos.training.evaluation import check_longest, longest_possible
+from randpos.training.background import BackgroundTests
+from randpos.training.evaluation import Evaluator, check_longest, longest_possible
+from randpos.training.loop import Progress
 from randpos.training.mean_accuracy import in_domain, score
 from randpos.training.tracking import Name as TrackerName
 
@@ -68,18 +71,27 @@ class Train:
 
     def __call__(self) -> None:
         """Trains, tests and shows the result."""
-        console = Console(stderr=True)
-        run = train(
-            self.experiment,
-            seeds=self.seeds or None,
-            rates=self.rates or None,
-            store=self.store,
-            save_every=self.save_every,
-            track=self.track,
-            progress=View(console, note=self.note()),
-        )
-        if self.evaluate:
-            show_run(run, self.experiment.evaluation, self.format)
+        console, tests = Console(stderr=True), BackgroundTests(BACKGROUND)
+
+        def prepare_tests(progress: Progress) -> None:
+            if self.evaluate:
+                tests.start(progress.experiment)
+
+        try:
+            run = train(
+                self.experiment,
+                seeds=self.seeds or None,
+                rates=self.rates or None,
+                store=self.store,
+                report=prepare_tests,
+                save_every=self.save_every,
+                track=self.track,
+                progress=View(console, note=self.note()),
+            )
+            if self.evaluate:
+                show_run(run, self.experiment.evaluation, self.format, evaluator=tests.evaluator)
+        finally:
+            tests.stop()
         if self.format == "text":
             console.print(self.next_steps(run), highlight=False, markup=False, soft_wrap=True)
 
@@ -137,10 +149,16 @@ class Evaluate:
         show_run(run, evaluation, self.format, self.max_length)
 
 
-def show_run(run: Run, evaluation: Evaluation, form: Format, max_length: int | None = None) -> None:
+def show_run(
+    run: Run,
+    evaluation: Evaluation,
+    form: Format,
+    max_length: int | None = None,
+    evaluator: Evaluator | None = None,
+) -> None:
     """Tests what is missing, and prints scores, accuracies and the curve over length."""
     view = View(Console(stderr=True))
-    curves = run.evaluate(evaluation, max_length=max_length, progress=view)
+    curves = run.evaluate(evaluation, max_length=max_length, progress=view, evaluator=evaluator)
     if not any(curves):
         run.model()  # says why there is nothing to show
     rows, named = [], {}

@@ -8,6 +8,7 @@ even that is too much memory, it is halved until it fits, one part after the oth
 import bisect
 import dataclasses
 import math
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -198,6 +199,8 @@ class Evaluator:
     def __init__(self, experiment: Experiment, compiling: Compiling = silent) -> None:
         self.experiment, self.compiling = experiment, compiling
         self.programs: dict[tuple[int, int], jax.stages.Wrapped] = {}
+        self.lock = threading.Lock()
+        """Held while a program is compiled."""
         self.parts = 1
         """Into how many parts the examples of a draw are cut, so that each fits into memory."""
 
@@ -230,24 +233,39 @@ class Evaluator:
             )
             return None
 
-    def _measure(self, parameters: PyTree, length: int) -> Accuracy:
+    def prepare(
+        self, parameters: PyTree, length: int, compiling: Compiling = silent
+    ) -> jax.stages.Wrapped:
+        """Returns the program of a length; compiles it if it is new. Another thread may call this.
+
+        Args:
+            parameters: The parameters, or their shapes.
+            length: The length.
+            compiling: Entered while the program is compiled, by whichever thread.
+        """
         experiment = self.experiment
         size = next(bound for bound in sizes(experiment, length) if bound >= length)
-        new = (size, self.parts) not in self.programs
-        if new:
+        which = size, self.parts
+        if which not in self.programs:
             # Lengths beyond M have programs of their own: the others stay bit for bit as they are.
             longer = dataclasses.replace(experiment, test_length=max(experiment.test_length, size))
             program = partial(count, longer, size, parts=self.parts)
-            self.programs[size, self.parts] = jax.jit(program, compiler_options=compiler_options())
-        program = self.programs[size, self.parts]
+            jitted = jax.jit(program, compiler_options=compiler_options())
+            number = jax.ShapeDtypeStruct((), jnp.int32)
+            with compiling(f"for lengths up to {size} (once; cached)"), self.lock:
+                if which not in self.programs:
+                    compile_once(jitted, parameters, number, number, number)
+                    self.programs[which] = jitted
+        return self.programs[which]
+
+    def _measure(self, parameters: PyTree, length: int) -> Accuracy:
+        experiment = self.experiment
+        program = self.prepare(parameters, length, self.compiling)
         batch, per_draw = experiment.evaluation.batch, draw_size(experiment)
         found = []
         for draw in range(-(-batch // per_draw)):
             firsts = range(0, per_draw, part_size(experiment, self.parts))
             where = [jnp.asarray([length, draw, first], jnp.int32) for first in firsts]
-            if new and draw == 0:
-                with self.compiling(f"for lengths up to {size} (once; cached)"):
-                    compile_once(program, parameters, *where[0])
             parts = [program(parameters, *place) for place in where]
             found.append(jax.tree.map(lambda *values: sum(map(int, values)), *parts))
         return summarize(length, found, batch)
