@@ -70,6 +70,11 @@ def test_paper_has_all_charts_and_open_sections(open_page: Open) -> None:
     )
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4 within its margins
+    assert page.evaluate("document.documentElement.scrollWidth") == 718
+    legend = page.locator("#curve-choice .chips").first
+    assert legend.locator("svg:visible").count() == legend.locator("input:checked").count() > 0
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.locator("#scores > details[open]").count() == 1
     assert page.locator("#means > details[open]").count() == 0
