@@ -7,7 +7,9 @@ from functools import cached_property, lru_cache
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Key, PyTree
+import jax.numpy as jnp
+from jax.errors import ConcretizationTypeError, TracerIntegerConversionError
+from jaxtyping import Array, Float, Key, PyTree
 
 from randpos.catalog import Combination, get_combination
 from randpos.encodings import Encoding
@@ -15,7 +17,7 @@ from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.nn.model import Encoder
 from randpos.positions import Randomized, Scheme, check_maximum
-from randpos.settings import Shape
+from randpos.settings import Architecture, Shape
 from randpos.tasks import get_task
 from randpos.tasks.base import Task
 from randpos.tasks.layout import Layout
@@ -121,6 +123,8 @@ def resolve(experiment: Experiment) -> Setup:
         at = f"{experiment.task} at length {experiment.test_length}"
         check_maximum(options.maximum, setup.longest_sequence, at)
     _check_sizes(setup)
+    if combination.path:
+        _check_layers(combination, experiment.model, scheme)
     return setup
 
 
@@ -162,6 +166,30 @@ def _check_sizes(setup: Setup) -> None:
             f"evaluation.batch={experiment.evaluation.batch} is too large for "
             f"{setup.longest_sequence} tokens: at most {MAX_NUMBERS:,} can be tested on at a time."
         )
+
+
+@lru_cache(maxsize=256)
+def _check_layers(combination: Combination, model: Architecture, scheme: Scheme) -> None:
+    """Raises `UserError` if an encoding of one's own decides in Python by the number of a layer.
+
+    Training calls it with numbers, but a test loops over the layers, and their number is traced.
+    """
+    tokens = min(4, scheme.largest or 4)
+
+    def run(key: Key[Array, ""], pieces: int) -> Float[Array, "batch output classes"]:
+        encoding = combination.encoding(model.shape(scheme.largest or tokens), key=key)
+        encoder = Encoder(2, 2, encoding, model, key=key)
+        positions = scheme.sample(key, tokens, tokens)
+        return encoder(jnp.zeros((2, tokens), int), positions, pieces=pieces)
+
+    eqx.filter_eval_shape(run, jax.random.key(0), 1)  # An error here has another reason.
+    try:
+        eqx.filter_eval_shape(run, jax.random.key(0), 2)
+    except (ConcretizationTypeError, TracerIntegerConversionError) as error:
+        raise UserError(
+            f"Encoding {combination.path!r} decides in Python by the number of the layer, which is "
+            "traced in tests; index arrays with it, as in self.table[layer], or use jnp.where."
+        ) from error
 
 
 @lru_cache(maxsize=256)

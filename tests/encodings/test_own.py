@@ -2,7 +2,15 @@
 
 import pytest
 
-from randpos import Evaluation, UserError, get_combination, get_encoding, resolve, train
+from randpos import (
+    Architecture,
+    Evaluation,
+    UserError,
+    get_combination,
+    get_encoding,
+    resolve,
+    train,
+)
 from randpos.paper.looks import look
 from tests.experiments import tiny
 
@@ -30,6 +38,14 @@ class Backwards(RootBias):
 
 class Other:
     pass
+
+class Branching(RootBias):
+    def bias(self, q, view, layer):
+        return view.precomputed if layer == 0 else None
+
+class Counting(RootBias):
+    def bias(self, q, view, layer):
+        return [1.0, 2.0][layer] * view.precomputed
 """
 
 
@@ -75,3 +91,12 @@ def test_mistakes_are_one_sentence(path, message):
     with pytest.raises(UserError, match=message) as error:
         get_encoding(path)
     assert str(error.value).startswith(f"Encoding {path!r}: ")
+
+
+@pytest.mark.parametrize("name", ["Branching", "Counting"])
+def test_deciding_by_the_number_of_a_layer_is_refused_before_training(name):
+    """Training would work, and tests, in which the number is traced, would not."""
+    two = Architecture(layers=2, heads=2, dim=8, hidden=8)
+    experiment = tiny(encoding=f"randomized-own_encodings:{name}", model=two)
+    with pytest.raises(UserError, match="decides in Python by the number of the layer"):
+        resolve(experiment)
