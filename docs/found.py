@@ -3,21 +3,21 @@
 import re
 from pathlib import Path
 
-from randpos.paper.artifacts import ARTIFACTS
 from randpos.results import score_runs
-from randpos.results.findings import comparisons, readme_table, verdict_sentence
+from randpos.results.findings import comparisons, verdict_sentence, verdict_table
+from randpos.results.selection import budgets
 from randpos.store.tables import read_store
 
 ROOT = Path(__file__).parent.parent
-ENCODINGS = ("none", "sincos", "relative", "randomized-sincos", "randomized-relative")
 BLOCK = re.compile(r"(?<=<!-- found -->\n).*?(?=\n<!-- /found -->)", re.DOTALL)
 
 
 def found() -> str:
-    """Returns the scores beside the paper's, and the verdicts on randomized against plain."""
+    """Returns randomized minus plain beside the paper's, with the budget `laptop`."""
     scored = score_runs(read_store(ROOT / "results"))
-    table = readme_table(ARTIFACTS["table-means"].make_table(scored), ENCODINGS)
-    return f"{table}\n\n{verdict_sentence(comparisons(scored))}"
+    laptop = next(budget for budget in budgets(scored) if "laptop" in budget.text)
+    pairs = comparisons(scored, laptop)
+    return f"{verdict_table(pairs)}\n\n{verdict_sentence(pairs)}"
 
 
 if __name__ == "__main__":

@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 
 from randpos.cli.main import main
-from randpos.results.findings import findings, readme_table
-from randpos.results.tables.make import make_table
+from randpos.results.findings import findings
 from randpos.store.tables import pack
 from tests.results.stores import paper_records, run, scored
 
@@ -55,10 +54,12 @@ def test_draws_per_layer_are_compared_with_those_per_batch() -> None:
     assert "+13.0 (positions), -4.0 (released)" in text
 
 
-def test_the_readme_has_score_in_domain_accuracy_and_the_papers_score() -> None:
-    store = scored([(run("even_pairs", "relative"), 0.64)])
-    table = readme_table(make_table(store, "table1"), ["none", "relative"])
-    assert "| Even Pairs | – | 64.0 [100.0] (96.4) |" in table.splitlines()
+def test_the_budget_of_the_most_seeds_comes_first() -> None:
+    pair = ("relative", "randomized-relative")
+    few = [(run(task, name), 0.6) for task in ("even_pairs", "bucket_sort") for name in pair]
+    many = [(run("even_pairs", n, seed, steps=70), 0.6) for n in pair for seed in range(3)]
+    text = findings(scored([*few, *many]), Path("store"))
+    assert text.index("**70 steps of") < text.index("**1,000 steps of")
 
 
 def test_the_command_writes_markdown_or_a_page(tmp_path, capsys) -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -15,7 +15,7 @@ from randpos.results.scores import score_runs
 from randpos.results.selection import PAPER_BUDGET, Budget, budgets, count, select
 from randpos.results.tables.cells import from_paper
 from randpos.results.tables.formats import render
-from randpos.results.tables.table import MISSING, Cell, Row, Table
+from randpos.results.tables.table import MISSING, Row, Table
 from randpos.store.tables import StoreTables
 
 LEFT_OUT = ("running-times", "intervals")
@@ -38,6 +38,7 @@ def findings(records: StoreTables, store: Path, out: Path = Path("docs/results.m
     ]
     compared = [(budget, comparisons(scored, budget)) for budget in budgets(scored)]
     compared = [(budget, found) for budget, found in compared if found]
+    compared.sort(key=lambda pair: -max(len(each.seeds) for each in pair[1]))
     for budget, found in compared:
         parts += [f"**{budget.text}.** {verdict_sentence(found)}", verdict_table(found)]
     if not compared:
@@ -175,27 +176,3 @@ def draws_per_layer(readings: Table) -> list[str]:
             words += f" The paper's standard deviation over seeds in this cell is {known.sd}."
         parts.append(words)
     return parts
-
-
-def readme_table(table: Table, encodings: Iterable[str]) -> str:
-    """Returns our score, in-domain accuracy and the paper's score in each cell, as Markdown."""
-    columns = [column for column in table.columns if column.key in set(encodings)]
-    lines = [
-        f"| task | {' | '.join(encoding_label(column.key) for column in columns)} |",
-        f"|---|{'---:|' * len(columns)}",
-    ]
-    for row in table.rows:
-        cells = [table.cell(row, column) for column in columns]
-        if any(cell.ours for cell in cells):
-            lines.append(f"| {row.label} | {' | '.join(map(_ours_and_theirs, cells))} |")
-    counts = [note for note in table.notes if note.startswith(("Mean over", "Maximum over"))]
-    legend = "Score in % [in-domain accuracy] (the paper's score)."
-    return "\n".join([*lines, "", " ".join([legend, *counts])])
-
-
-def _ours_and_theirs(cell: Cell) -> str:
-    if cell.ours is None:
-        return MISSING
-    within = "".join(f" [{accuracy:.1f}]" for accuracy in cell.ours.in_domain)
-    theirs = "" if cell.paper is None else f" ({cell.paper.value:.1f})"
-    return f"{cell.ours.value:.1f}{within}{theirs}"
