@@ -37,17 +37,17 @@ def step_seconds(experiment: Any, turns: int) -> float:
     import jax
     import jax.numpy as jnp
 
-    from randpos.training.step import STRIDE, make_engine, make_member
+    from randpos.training.step import STEPS_PER_CALL, make_engine, make_member
 
     engine, who = make_engine(experiment), make_member(experiment)
     state = engine.start(who)
 
     def run() -> None:
-        for first in (0, STRIDE):
-            bounds = jnp.asarray(first, jnp.int32), jnp.asarray(first + STRIDE, jnp.int32)
+        for first in (0, STEPS_PER_CALL):
+            bounds = jnp.asarray(first, jnp.int32), jnp.asarray(first + STEPS_PER_CALL, jnp.int32)
             jax.block_until_ready(engine.advance(state, who, *bounds))
 
-    return fastest(run, turns) / (2 * STRIDE)
+    return fastest(run, turns) / (2 * STEPS_PER_CALL)
 
 
 @dataclass

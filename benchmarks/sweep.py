@@ -46,7 +46,7 @@ def time_steps(grid: Path) -> float:
 
     from randpos.sweeps.grid import groups, read_grid
     from randpos.training.compilation import enable_cache
-    from randpos.training.step import STRIDE, make_engine, make_member
+    from randpos.training.step import STEPS_PER_CALL, make_engine, make_member
 
     enable_cache()
     total = 0.0
@@ -55,8 +55,8 @@ def time_steps(grid: Path) -> float:
         state, start = engine.start(who), jnp.asarray(0, jnp.int32)
         jax.block_until_ready(engine.advance(state, who, start, start))
         began = time.process_time()
-        for first in range(0, group[0].steps, STRIDE):
-            last = jnp.asarray(min(first + STRIDE, group[0].steps), jnp.int32)
+        for first in range(0, group[0].steps, STEPS_PER_CALL):
+            last = jnp.asarray(min(first + STEPS_PER_CALL, group[0].steps), jnp.int32)
             state, _ = engine.advance(state, who, jnp.asarray(first, jnp.int32), last)
         jax.block_until_ready(state)
         total += len(group) * (time.process_time() - began)

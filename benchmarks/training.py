@@ -51,7 +51,7 @@ def our_steps(task: str, encoding: str) -> Callable[[], None]:
     import jax.numpy as jnp
 
     from randpos import Experiment
-    from randpos.training.step import STRIDE, make_engine, make_member
+    from randpos.training.step import STEPS_PER_CALL, make_engine, make_member
 
     experiment = Experiment(task=task, encoding=encoding)
     engine, who = make_engine(experiment), make_member(experiment)
@@ -59,8 +59,8 @@ def our_steps(task: str, encoding: str) -> Callable[[], None]:
 
     def run() -> None:
         current = state
-        for first in range(0, STEPS, STRIDE):
-            bounds = jnp.asarray(first, jnp.int32), jnp.asarray(first + STRIDE, jnp.int32)
+        for first in range(0, STEPS, STEPS_PER_CALL):
+            bounds = jnp.asarray(first, jnp.int32), jnp.asarray(first + STEPS_PER_CALL, jnp.int32)
             current, _ = engine.advance(current, who, *bounds)
         jax.block_until_ready(current)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from randpos import ENCODINGS, Ordinal, Randomized, combinations, get_combination
-from randpos.catalog import PAPER_ROWS
+from randpos.catalog import PAPER_COMBINATIONS
 
 EVERY = combinations()
 
@@ -24,7 +24,7 @@ def test_the_paper_has_13_rows_and_they_come_first():
         "geometric",
         "unsorted-sincos",
     ]
-    assert [name for name, row in EVERY.items() if row.paper_row] == list(PAPER_ROWS)
+    assert [name for name, row in EVERY.items() if row.paper_name] == list(PAPER_COMBINATIONS)
 
 
 def test_an_encoding_comes_plain_randomized_and_unsorted():

@@ -10,7 +10,7 @@ from functools import lru_cache
 from randpos.encodings import ENCODINGS, Encoding, get_encoding
 from randpos.errors import UserError, unknown
 from randpos.experiment import ALIASES, Prefix, split_name
-from randpos.facts import OWN_MODEL, PAPER_ROWS, PREFIXES, ordered_names
+from randpos.facts import OWN_MODEL, PAPER_COMBINATIONS, PREFIXES, ordered_names
 from randpos.positions import Ordinal, Randomized, Scheme
 from randpos.settings import Draw, Reading
 
@@ -31,9 +31,9 @@ class Combination:
         return f"{self.prefix}-{encoding}" if self.prefix else encoding
 
     @property
-    def paper_row(self) -> str | None:
+    def paper_name(self) -> str | None:
         """What the paper calls it, or None where the paper does not have it."""
-        return PAPER_ROWS.get(self.name)
+        return PAPER_COMBINATIONS.get(self.name)
 
     @property
     def default_reading(self) -> Reading:
@@ -107,7 +107,7 @@ def get_combination(name: str) -> Combination:
 
     An encoding in a file of your own is a `module:Class`: `randomized-my_module:RootBias`.
 
-    >>> get_combination("randomized-rope").paper_row
+    >>> get_combination("randomized-rope").paper_name
     'Randomized RoPE'
     >>> get_combination("label").name
     'randomized-learned'

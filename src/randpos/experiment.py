@@ -60,7 +60,7 @@ class Experiment:
     batch: int = 128
     """Examples per step."""
     learning_rate: float = 3e-4
-    """Adam's constant learning rate; the paper takes the best of 1e-4, 3e-4 and 5e-4."""
+    """Learning rate, before warm-up and decay; the paper takes the best of 1e-4, 3e-4 and 5e-4."""
     clip: float = 1.0
     """Largest global norm of a gradient."""
     seed: int = 0

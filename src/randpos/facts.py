@@ -16,7 +16,7 @@ from typing import Any
 from randpos.experiment import Prefix, split_name
 from randpos.settings import Reading
 
-PAPER_ROWS = {
+PAPER_COMBINATIONS = {
     "none": "None",
     "sincos": "sin/cos",
     "relative": "Relative",
@@ -113,7 +113,7 @@ def ordered_names(known: Sequence[str]) -> list[str]:
         for name in known
         if not (prefix and name == "none")
     ]
-    return [*PAPER_ROWS, *(name for name in every if name not in PAPER_ROWS)]
+    return [*PAPER_COMBINATIONS, *(name for name in every if name not in PAPER_COMBINATIONS)]
 
 
 def default_reading(name: str) -> Reading:

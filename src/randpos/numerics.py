@@ -1,4 +1,4 @@
-"""What the bits of a run depend on beside its settings: random streams and compiler options.
+"""What the bits of a run depend on besides its settings: random streams and compiler options.
 
 Bits are promised within one `VERSION`. Raise it (in `bits.py`) with every change that alters the
 numbers of training or evaluation at unchanged settings. Every run records the version that it began

@@ -192,7 +192,8 @@ class Randomized(Scheme):
             sampled positions. `distances`: one sorted draw r_1 < r_2 < … gives the distance r_t of
             all tokens t apart. `released`: as `distances`, but as the released code gathers them
             (see docs/fidelity.md).
-        draw: A new draw `per_batch`, or of every batch one `per_layer` or `per_example`.
+        draw: How often to draw: once `per_batch`, or within each batch once `per_layer` or
+            `per_example`.
         both_sides: Draw the distances to the left and to the right separately; only for the
             reading `distances`.
     """

@@ -264,7 +264,7 @@ def train(
         seeds: Train one member per seed; by default only the experiment's.
         rates: Train each seed with each of these learning rates.
         store: Folder that the runs are kept in.
-        report: Called with each member's progress after every chunk of steps.
+        report: Called with each member's progress after every call of the program.
         save_every: Seconds between two checkpoints of a member.
         track: Trackers that metrics are sent to as well.
         strategy: Advance members one after the other (`map`, the default on a CPU, where it is as

@@ -160,7 +160,7 @@ class Optimizer:
     warmup: int = 0
     """Steps over which the rate grows linearly to its value."""
     final_rate: float = 1.0
-    """The last step's rate as a share of the first's; below 1 it falls along a cosine."""
+    """The last step's rate as a share of the learning rate; below 1 it falls along a cosine."""
     weight_decay: float = 0.0
     """Decoupled decay of the matrices, times the rate."""
     average: float = 0.0

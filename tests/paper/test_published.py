@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from randpos import UserError
-from randpos.catalog import PAPER_ROWS
+from randpos.catalog import PAPER_COMBINATIONS
 from randpos.paper import PLAIN, RANDOMIZED, claim, claims, published, published_value, tables
 from randpos.paper.published import BEST_RANDOMIZED
 from randpos.tasks import PAPER_TASKS
@@ -80,7 +80,7 @@ def test_every_task_has_every_encoding_once(table):
     cells = set(rows.select("task", "encoding", "statistic").iter_rows())
     assert cells == {(t, e, s) for t in PAPER_TASKS for e in COLUMNS[table] for s in statistics}
     assert len(cells) == rows.height
-    assert set(rows["encoding"]) <= {*PAPER_ROWS, BEST_RANDOMIZED}
+    assert set(rows["encoding"]) <= {*PAPER_COMBINATIONS, BEST_RANDOMIZED}
 
 
 def test_accuracies_are_percentages_and_times_are_positive():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from randpos.catalog import PAPER_ROWS
+from randpos.catalog import PAPER_COMBINATIONS
 from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.paper.published import published_cells
@@ -139,7 +139,7 @@ def many_records(lengths: int = 500, seeds: int = 10) -> StoreTables:
     curves = [_learning(rng) for _ in range(100)]
     runs = []
     for task in PAPER_TASKS:
-        for encoding in PAPER_ROWS:
+        for encoding in PAPER_COMBINATIONS:
             for rate in (1e-4, 3e-4, 5e-4):
                 for seed in range(seeds):
                     curve = curves[len(runs) % len(curves)]

@@ -24,7 +24,15 @@ from randpos.tasks import PAPER_TASKS
 from randpos.training import step as training
 from randpos.training.batch import assemble
 from randpos.training.lengths import buckets, step_length
-from randpos.training.step import STRIDE, Engine, Member, State, draw_step, gradients, make_engine
+from randpos.training.step import (
+    STEPS_PER_CALL,
+    Engine,
+    Member,
+    State,
+    draw_step,
+    gradients,
+    make_engine,
+)
 from tests.experiments import random_model, shared_engine, tiny
 from tests.oracles.training import Adam, clip, cross_entropy, gradient, loss
 from tests.small import doubles
@@ -195,7 +203,7 @@ def test_a_step_is_padded_to_the_smallest_size_that_fits(monkeypatch):
     experiment = tiny(encoding="none", lengths=Schedule("uniform", 9), test_length=9)
     sizes = buckets(9, training.BUCKETS)
     _, chosen, lengths = run(
-        make_engine(experiment), training.make_member(experiment), *range(0, 101, STRIDE)
+        make_engine(experiment), training.make_member(experiment), *range(0, 101, STEPS_PER_CALL)
     )
     assert set(lengths) == set(range(1, 10))
     assert chosen == [min(size for size in sizes if size >= length) for length in lengths]
@@ -207,7 +215,9 @@ def test_several_sizes_train_as_one_size_does(monkeypatch):
     found = {}
     for count in (1, 2):
         monkeypatch.setattr(training, "BUCKETS", count)
-        found[count] = run(make_engine(experiment), training.make_member(experiment), 0, STRIDE)
+        found[count] = run(
+            make_engine(experiment), training.make_member(experiment), 0, STEPS_PER_CALL
+        )
     np.testing.assert_allclose(found[2][1], found[1][1], rtol=1e-5)
     assert distance(found[2][0].parameters, found[1][0].parameters) < 1e-4
 
@@ -280,7 +290,9 @@ def test_a_small_model_learns_lengths_up_to_three(name, monkeypatch):
     engine, who = make_engine(experiment), training.make_member(experiment)
     state, best = engine.start(who), 0.0
     for first in range(0, 1600, 100):
-        state, _, accuracies = run(engine, who, *range(first, first + 101, STRIDE), state=state)
+        state, _, accuracies = run(
+            engine, who, *range(first, first + 101, STEPS_PER_CALL), state=state
+        )
         best = max(best, float(np.mean(accuracies)))
         if best >= 0.99:
             return

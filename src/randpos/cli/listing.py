@@ -92,7 +92,7 @@ class Encodings:
             {
                 "name": name,
                 "description": row["description"],
-                "in the paper": "yes" if row["paper_row"] else "",
+                "in the paper": "yes" if row["paper_name"] else "",
                 "parameters": row["parameters"],
             }
             for name, row in by_name.items()
@@ -143,7 +143,7 @@ def combination_rows() -> list[dict[str, Any]]:
         {
             "name": name,
             "description": combination.description,
-            "paper_row": combination.paper_row,
+            "paper_name": combination.paper_name,
             "pytorch": combination.encoding.pytorch,
             "parameters": resolve(Experiment(encoding=name)).parameter_count,
         }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from randpos.facts import PAPER_ROWS, tasks
+from randpos.facts import PAPER_COMBINATIONS, tasks
 
 Section = Literal[
     "Scores",
@@ -26,7 +26,7 @@ BEYOND = ("Decoders", "Open questions")
 """Sections of what the paper does not have; `all` experiments leave them out."""
 
 PAPER_TASKS = [name for name, facts in tasks().items() if facts.in_paper]
-TABLE_1 = [name for name in PAPER_ROWS if name not in ("geometric", "unsorted-sincos")]
+TABLE_1 = [name for name in PAPER_COMBINATIONS if name not in ("geometric", "unsorted-sincos")]
 """The 11 combinations of Table 1."""
 
 

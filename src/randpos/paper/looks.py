@@ -5,7 +5,14 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from randpos.experiment import split_name
-from randpos.facts import OWN_MODEL, PAPER_ROWS, EncodingFacts, combinations, encodings, tasks
+from randpos.facts import (
+    OWN_MODEL,
+    PAPER_COMBINATIONS,
+    EncodingFacts,
+    combinations,
+    encodings,
+    tasks,
+)
 
 OWN_COLORS = ("#000000", "#b2182b", "#2166ac", "#1b7837", "#762a83")
 OWN_MARKERS = ("*", "<", ">", "8", "H")
@@ -50,7 +57,11 @@ def encoding_label(name: str) -> str:
     >>> encoding_label("geometric"), encoding_label("randomized-learned")
     ('Geometric', 'Randomized Learned★')
     """
-    return PAPER_ROWS[name].partition(" (table")[0] if name in PAPER_ROWS else look(name).label
+    return (
+        PAPER_COMBINATIONS[name].partition(" (table")[0]
+        if name in PAPER_COMBINATIONS
+        else look(name).label
+    )
 
 
 def encoding_order(names: Iterable[str]) -> list[str]:

@@ -22,7 +22,7 @@ def _read(name: str) -> pl.DataFrame:
 
 def tables() -> pl.DataFrame:
     """Returns the published tables: name, number, unit, statistics, facts and note."""
-    return _read("tables").clone()
+    return _read("captions").clone()
 
 
 def claims() -> pl.DataFrame:
@@ -55,7 +55,7 @@ def published(table: str) -> pl.DataFrame:
     >>> published("sorting").shape
     (30, 5)
     """
-    known = _read("tables")["name"]
+    known = _read("captions")["name"]
     if table not in known:
         raise unknown("table", table, known)
     # The paper prints one row of the running times twice.

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from randpos.facts import PAPER_ROWS, tasks
+from randpos.facts import PAPER_COMBINATIONS, tasks
 from randpos.paper.published import BEST_RANDOMIZED, claim, published
 
-RANDOMIZED = tuple(name for name in PAPER_ROWS if name.startswith("randomized-"))
+RANDOMIZED = tuple(name for name in PAPER_COMBINATIONS if name.startswith("randomized-"))
 PLAIN = ("none", *(name.removeprefix("randomized-") for name in RANDOMIZED))
 """What the randomized encodings are compared with: their plain forms, and no encoding."""
 

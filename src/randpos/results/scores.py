@@ -1,6 +1,7 @@
 """Scores of all runs of a store, and what a cell of a table shows of them.
 
-A *cell* is a task and an encoding, trained with one budget and with positions drawn in one way.
+`training/mean_accuracy.py` has the formula of the score. A *cell* is a task and an encoding,
+trained with one budget and with positions drawn in one way.
 """
 
 import json

@@ -72,7 +72,7 @@ def within(scored: pl.DataFrame, budget: Budget | None) -> pl.DataFrame:
 
 
 def usual_maximum(scored: pl.DataFrame) -> pl.DataFrame:
-    """Keeps the randomized runs of one L per task: of the most encodings, of several the paper's.
+    """Keeps the randomized runs of one L per task: that of most encodings; if tied, the paper's.
 
     Runs are compared within a task only, and a budget may choose L by the task's longest sequence.
     """
@@ -87,7 +87,7 @@ def usual_positions(scored: pl.DataFrame) -> pl.DataFrame:
     """Keeps the randomized runs whose positions were drawn in one way, and all ordinal ones.
 
     All encodings of a task have the L of `usual_maximum`. Each has the reading and draw of the
-    paper's text, or else those of its most tasks.
+    paper's text, or else those that most of its tasks use.
     """
     drawn = usual_maximum(scored)
     ways = drawn.group_by("encoding", "reading", "draw").agg(

@@ -5,6 +5,8 @@
                  checkpoints/          to resume from; removed once the run has ended
                  metrics.jsonl         loss and accuracy, one line per chunk of steps
                  timing.jsonl          seconds of training so far, likewise
+                 tests.jsonl           accuracies of tests during training, if they were asked for
+                 lock                  held by the process that trains or tests the run
                  model.safetensors     the trained parameters
                  result.json           how the run ended, with its learning curve; written last
                  failure.json          the reason, if the run failed; retrying removes it

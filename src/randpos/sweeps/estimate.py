@@ -12,7 +12,7 @@ from randpos.experiment import Experiment
 from randpos.setup import resolve
 from randpos.sweeps.grid import groups
 from randpos.training.evaluation import lengths_to_test, sizes
-from randpos.training.step import STRIDE, make_engine, make_member
+from randpos.training.step import STEPS_PER_CALL, make_engine, make_member
 
 TEST_COMPILATION = 0.3
 """Time to compile the test program of one size, relative to that of the training program.
@@ -140,7 +140,7 @@ def measure_speed(experiment: Experiment) -> Speed:
             saved.append(duration_secs)
 
     engine, who = make_engine(experiment), make_member(experiment)
-    steps = min(STRIDE, experiment.steps)
+    steps = min(STEPS_PER_CALL, experiment.steps)
     bounds = [jnp.asarray(n, jnp.int32) for n in (0, steps)]
     jax.monitoring.register_event_duration_secs_listener(listen)
     try:

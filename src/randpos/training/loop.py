@@ -21,7 +21,7 @@ from randpos.store.folder import RunFolder
 from randpos.store.result import CurvePoint, Ending, Result
 from randpos.training.compilation import Compiling, compile_once, silent
 from randpos.training.periodic_tests import PeriodicTests
-from randpos.training.step import STRIDE, Engine, Member, State, make_member
+from randpos.training.step import STEPS_PER_CALL, Engine, Member, State, make_member
 from randpos.training.tracking import TRACKERS, Tracker
 from randpos.training.tracking import Name as TrackerName
 
@@ -35,7 +35,7 @@ Strategy = Literal["map", "vmap"]
 
 
 class Progress(NamedTuple):
-    """Where a member stands; reported after every chunk of steps."""
+    """Where a member stands; reported after every call of the program."""
 
     member: int
     experiment: Experiment
@@ -190,8 +190,8 @@ def take_steps(
     """
     advance, states, who = stack_members(engine, group)
     found = []
-    for begin in range(first, last, STRIDE):
-        end, clock = min(begin + STRIDE, last), time.perf_counter()
+    for begin in range(first, last, STEPS_PER_CALL):
+        end, clock = min(begin + STEPS_PER_CALL, last), time.perf_counter()
         bounds = jnp.asarray(begin, jnp.int32), jnp.asarray(end, jnp.int32)
         states, metrics = advance(states, who, *bounds)
         # [metric, member, step]; fetching it waits for the device.

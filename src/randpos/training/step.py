@@ -1,4 +1,4 @@
-"""Training: a chunk of steps is one compiled program.
+"""Training: one compiled program, and each call of it does some steps.
 
 Batches, positions and dropout are made inside the program. Each step has its own length; lengths
 are padded to a few static sizes, and the program dispatches to the one that fits. All randomness
@@ -27,7 +27,7 @@ from randpos.training.optimizer import make_optimizer, rate_factor, update_avera
 from randpos.training.packing import Packing
 
 BUCKETS = 5
-STRIDE = 20
+STEPS_PER_CALL = 20
 """Steps per call of the compiled program."""
 
 
@@ -65,7 +65,7 @@ class Engine(NamedTuple):
     start: jax.stages.Wrapped
     """Initialises a member: `Member -> State`."""
     advance: jax.stages.Wrapped
-    """Takes the steps from the first to before the second number, at most `STRIDE`:
+    """Takes the steps from the first to before the second number, at most `STEPS_PER_CALL`:
     `(State, Member, first, last) -> (State, Metrics)`."""
     together: jax.stages.Wrapped
     """The same for many members at once, stacked along a leading axis."""
@@ -119,7 +119,7 @@ def make_engine(experiment: Experiment) -> Engine:
             )
             return state, metrics
 
-        empty = Metrics(jnp.zeros(STRIDE), jnp.zeros(STRIDE))
+        empty = Metrics(jnp.zeros(STEPS_PER_CALL), jnp.zeros(STEPS_PER_CALL))
         packed = packing.pack_state(state)
         packed, metrics = jax.lax.fori_loop(first, last, body, (packed, empty))
         return packing.unpack_state(packed), metrics

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from randpos import Evaluation, Experiment, PositionOptions, Schedule
-from randpos.catalog import PAPER_ROWS, combinations
+from randpos.catalog import PAPER_COMBINATIONS, combinations
 from randpos.paper.published import published_value
 from randpos.results.figures import (
     attention,
@@ -34,7 +34,7 @@ def main_store() -> StoreTables:
     """All tasks and encodings of the paper, two seeds each, with about the paper's scores."""
     rng, rows = np.random.default_rng(0), []
     for task in PAPER_TASKS:
-        for encoding in PAPER_ROWS:
+        for encoding in PAPER_COMBINATIONS:
             target = published_value("scores", task, encoding) or 50.0
             for seed in (0, 1):
                 run = dataclasses.replace(BASE, task=task, encoding=encoding, seed=seed)

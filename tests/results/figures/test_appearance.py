@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 from randpos import combinations
-from randpos.catalog import PAPER_ROWS
+from randpos.catalog import PAPER_COMBINATIONS
 from randpos.encodings import ENCODINGS
 from randpos.paper.looks import encoding_label, look, stacks, task_title
 from tests.results.figures.gallery import DRAW, figure
@@ -87,7 +87,7 @@ def test_pairs_share_a_hue_and_differ_in_the_line() -> None:
 
 
 def test_an_encoding_is_called_as_in_the_tables() -> None:
-    for name in PAPER_ROWS:
+    for name in PAPER_COMBINATIONS:
         assert look(name).label == encoding_label(name).removesuffix("★")  # a footnote's sign
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from randpos import Evaluation, Experiment, PositionOptions, UserError
-from randpos.catalog import PAPER_ROWS
+from randpos.catalog import PAPER_COMBINATIONS
 from randpos.results.figures import (
     attention,
     curves,
@@ -60,7 +60,7 @@ def test_curves_have_a_panel_per_task_and_a_line_per_encoding() -> None:
     figure = curves(main_store())
     assert len(figure.axes) == 15
     for axes, task in zip(figure.axes, PAPER_TASKS, strict=True):
-        assert measured(axes) == {*PAPER_ROWS, "training", "chance"}
+        assert measured(axes) == {*PAPER_COMBINATIONS, "training", "chance"}
         assert set(line(axes, "chance")[:, 1]) == {PAPER_TASKS[task].chance}
         assert set(line(axes, "training")[:, 0]) == {40}
 

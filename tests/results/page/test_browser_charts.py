@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from randpos.catalog import PAPER_ROWS
+from randpos.catalog import PAPER_COMBINATIONS
 from tests.results.conftest import Open
 from tests.results.stores import run, scored, small_store, store_with_steps
 
@@ -52,7 +52,7 @@ def test_tests_along_the_way_are_drawn_over_steps(open_page: Open) -> None:
 
 
 def test_all_styles_can_be_told_apart(open_page: Open) -> None:
-    store = scored([(run("reverse_string", name), 0.5) for name in PAPER_ROWS])
+    store = scored([(run("reverse_string", name), 0.5) for name in PAPER_COMBINATIONS])
     page = open_page(store)
     lines = page.locator("#panels .mark-line path")
     lines.nth(12).wait_for(state="attached")

@@ -4,7 +4,7 @@ import dataclasses
 
 import polars as pl
 
-from randpos.facts import PAPER_ROWS
+from randpos.facts import PAPER_COMBINATIONS
 from randpos.paper import PLAIN, RANDOMIZED
 from randpos.paper.looks import encoding_label
 from randpos.results.scores import PAPER, counted_runs
@@ -32,7 +32,7 @@ from randpos.results.tables.cells import (
 from randpos.results.tables.labels import encoding_columns, task_rows
 from randpos.results.tables.table import Column, Table, Value
 
-OWN_TABLE = [name for name in PAPER_ROWS if name not in (*PLAIN, *RANDOMIZED)]
+OWN_TABLE = [name for name in PAPER_COMBINATIONS if name not in (*PLAIN, *RANDOMIZED)]
 """Encodings that the paper shows in tables of their own."""
 
 

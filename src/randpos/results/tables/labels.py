@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from randpos.facts import PAPER_ROWS, tasks
+from randpos.facts import PAPER_COMBINATIONS, tasks
 from randpos.paper import PLAIN, RANDOMIZED
 from randpos.paper.looks import encoding_label, encoding_order, task_label, task_order
 from randpos.results.tables.table import Column, Row
@@ -32,5 +32,5 @@ def encoding_columns(present: Iterable[str]) -> list[Column]:
     for name in RANDOMIZED:
         label = encoding_label(name).removeprefix("Randomized ")
         columns.append(Column(name, label, RANDOMIZED_GROUP))
-    extra = [name for name in encoding_order(present) if name not in PAPER_ROWS]
+    extra = [name for name in encoding_order(present) if name not in PAPER_COMBINATIONS]
     return columns + [Column(name, encoding_label(name), BEYOND) for name in extra]
