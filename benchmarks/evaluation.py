@@ -33,7 +33,7 @@ def fastest(run: Callable[[], Any], turns: int) -> float:
 
 
 def step_seconds(experiment: Any, turns: int) -> float:
-    """Returns the seconds of one training step, averaged over the first 40 of the schedule."""
+    """Returns the seconds of one training step, averaged over four parts of the schedule."""
     import jax
     import jax.numpy as jnp
 
@@ -43,11 +43,12 @@ def step_seconds(experiment: Any, turns: int) -> float:
     state = engine.start(who)
 
     def run() -> None:
-        for first in (0, STEPS_PER_CALL):
+        for part in range(4):
+            first = experiment.steps * part // 4
             bounds = jnp.asarray(first, jnp.int32), jnp.asarray(first + STEPS_PER_CALL, jnp.int32)
             jax.block_until_ready(engine.advance(state, who, *bounds))
 
-    return fastest(run, turns) / (2 * STEPS_PER_CALL)
+    return fastest(run, turns) / (4 * STEPS_PER_CALL)
 
 
 @dataclass
@@ -161,7 +162,8 @@ class Every:
 class Background:
     """How long a run stops for the programs of its tests, each way with an empty cache."""
 
-    steps: int = 600
+    steps: int = 400
+    layers: int = 2
     once: str = ""
     """Runs one way in this process, `now` or `before`; used by the benchmark itself."""
 
@@ -175,14 +177,14 @@ class Background:
         for name, label in (("before", "when needed"), ("now", "while training")):
             with tempfile.TemporaryDirectory() as folder:
                 line = [sys.executable, __file__, "background", "--once", name]
-                line += ["--steps", str(self.steps)]
+                line += ["--steps", str(self.steps), "--layers", str(self.layers)]
                 kept = {**os.environ, "RANDPOS_CACHE": folder, "JAX_PLATFORMS": "cpu"}
                 told = subprocess.check_output(line, env=kept, text=True).split()
             print(f"| {label} | {told[0]} s CPU | {told[1]} s | {told[2]} s CPU |", flush=True)
 
     def train_and_test(self) -> None:
         """Prints the seconds of the main thread in tests, their duration, and all CPU seconds."""
-        from randpos import Architecture, Evaluation, Experiment, train
+        from randpos import Architecture, Evaluation, Experiment, Schedule, train
         from randpos.training.background import BackgroundTests
         from randpos.training.compilation import enable_cache
 
@@ -192,7 +194,8 @@ class Background:
             encoding="randomized-relative",
             steps=self.steps,
             batch=32,
-            model=Architecture(layers=2),
+            model=Architecture(layers=self.layers),
+            lengths=Schedule("fixed"),
             evaluation=Evaluation(stride=100, batch=4),
         )
         tests = BackgroundTests()

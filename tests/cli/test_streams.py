@@ -6,11 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import warnings
 
 import pytest
 
-from randpos.cli import listing, training
+from randpos.cli import BACKGROUND, listing, training
 from randpos.cli import main as cli
 from randpos.cli.main import main
 
@@ -30,6 +31,23 @@ def test_an_interrupt_is_exit_code_130_and_a_hint(capsys, monkeypatch):
     monkeypatch.setattr(training, "train", interrupted)
     assert main(["train", "--preset", "smoke"]) == 130
     assert "run the same command again to continue" in capsys.readouterr().err
+
+
+def test_an_interrupt_does_not_wait_for_what_is_compiled_in_the_background(capsys, monkeypatch):
+    compiled, left = threading.Event(), []
+    thread = threading.Thread(target=compiled.wait, args=(60,), name=BACKGROUND)
+
+    def interrupted(*_, **__):
+        thread.start()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "train", interrupted)
+    monkeypatch.setattr(os, "_exit", left.append)
+    main(["train", "--preset", "smoke"])
+    compiled.set()
+    assert left == [130]
+    assert "run the same command again to continue" in capsys.readouterr().err
+    thread.join()
 
 
 def test_a_reader_that_stops_reading_is_no_error(monkeypatch):

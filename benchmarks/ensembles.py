@@ -1,0 +1,83 @@
+"""Members of an ensemble that advance together: seconds of the processor per step of a member.
+
+    python benchmarks/ensembles.py
+
+`vmap` advances all members in one program; `map`, the default on a CPU, one after the other. All
+programs are compiled and timed in one process, in turns, and the fastest turn counts.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import tyro
+
+
+@dataclass
+class Ensembles:
+    """Times ensembles of several sizes beside a single member."""
+
+    task: str = "missing_duplicate"
+    encoding: str = "randomized-relative"
+    members: tuple[int, ...] = (2, 4, 8)
+    layers: int = 2
+    batch: int = 128
+    length: int = 40
+    """Every step has this length, so that few programs are compiled."""
+    turns: int = 3
+
+    def __call__(self) -> None:
+        """Prints a table in Markdown."""
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        runs = {count: self.prepare(count) for count in (1, *self.members)}
+        compiling = {}
+        for count, run in runs.items():
+            began = time.process_time()
+            run()
+            compiling[count] = time.process_time() - began
+        best = dict.fromkeys(runs, float("inf"))
+        for _ in range(self.turns):
+            for count, run in runs.items():
+                began = time.process_time()
+                run()
+                best[count] = min(best[count], (time.process_time() - began) / count)
+        print("| members | compile and first steps | per step of a member | speed |")
+        print("|---|---:|---:|---:|")
+        for count, seconds in best.items():
+            each, speed = seconds / STEPS * 1000, best[1] / seconds
+            print(f"| {count} | {compiling[count]:.1f} s | {each:.1f} ms | {speed:.2f} × |")
+
+    def prepare(self, count: int) -> Callable[[], None]:
+        """Returns a function that takes STEPS steps of so many members."""
+        import jax
+        import jax.numpy as jnp
+
+        from randpos import Architecture, Experiment, Schedule
+        from randpos.training.step import Member, make_engine
+
+        experiment = Experiment(
+            task=self.task,
+            encoding=self.encoding,
+            batch=self.batch,
+            model=Architecture(layers=self.layers),
+            lengths=Schedule("fixed", self.length),
+        )
+        engine = make_engine(experiment)
+        rate = experiment.learning_rate
+        who = [Member(jnp.uint32(seed), jnp.float32(rate)) for seed in range(count)]
+        states = [engine.start(member) for member in who]
+        first, last = jnp.int32(0), jnp.int32(STEPS)
+        if count == 1:
+            return lambda: jax.block_until_ready(engine.advance(states[0], who[0], first, last))
+        together, all_of_them = (
+            jax.tree.map(lambda *x: jnp.stack(x), *trees) for trees in (states, who)
+        )
+        return lambda: jax.block_until_ready(engine.together(together, all_of_them, first, last))
+
+
+STEPS = 5
+"""Steps per turn."""
+
+if __name__ == "__main__":
+    tyro.cli(Ensembles)()
