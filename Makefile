@@ -75,12 +75,14 @@ results-overnight: $(VENV)/.demo
 results-pages: $(VENV)/.demo  ## Pack what is complete, draw the figures, write docs/results.md and the README's table
 	mkdir -p $(RUNS) && cp -rn $(RUNS)-laptop/. $(RUNS)/
 	$(BIN)/randpos runs pack results --store $(RUNS) --status complete --keep $(KEEP)
-	for name in curves efficiency max-position pca attention overview; do \
+	for name in efficiency max-position pca attention overview; do \
 		$(BIN)/randpos figure $$name --store results --out docs/figures || exit; done
+	$(BIN)/randpos figure curves --store $(RUNS)-laptop --out docs/figures --encodings $(PAIRS)
 	$(BIN)/randpos figure curves --store $(RUNS)-laptop --out docs/figures/first \
-		--tasks even_pairs reverse_string missing_duplicate bucket_sort --encodings sincos relative randomized-sincos randomized-relative
+		--tasks even_pairs reverse_string missing_duplicate bucket_sort --encodings $(PAIRS)
 	$(BIN)/randpos report results --out docs/results.md
 	$(BIN)/python docs/found.py
+PAIRS := sincos relative randomized-sincos randomized-relative
 # Runs whose models are committed, for PCA, attention and the playground.
 KEEP := f63821dfb0237418 d1df43078f21df77 0e9e6b481d0aff40 b4ccc17cc92c72e7
 
