@@ -42,7 +42,7 @@ def test_make_target_exists(target):
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("link", re.findall(r"\]\((?!http)([^)#]+)\)", README))
+@pytest.mark.parametrize("link", re.findall(r"\]\((?!http|\.\./\.\./actions)([^)#]+)\)", README))
 def test_link_leads_somewhere(link):
     assert (ROOT / link).exists()
 
