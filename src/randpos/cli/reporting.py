@@ -195,12 +195,12 @@ def pictures(records: StoreTables, store: Path, warn: bool = False) -> dict[str,
     Args:
         records: The records of the store.
         store: The store itself.
-        warn: Warn about every figure that cannot be drawn, with the command that helps.
+        warn: Warn once about the figures that cannot be drawn, with the command that helps.
     """
     from randpos.results.figures import save
     from randpos.results.figures.style import caption_of
 
-    found = {}
+    found, missing = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         for name, artifact in figures().items():
             if name == "curves":
@@ -209,9 +209,12 @@ def pictures(records: StoreTables, store: Path, warn: bool = False) -> dict[str,
                 figure = artifact.draw(records, store)
                 save(figure, Path(folder) / name)
             except UserError as error:
-                if warn:
-                    warnings.warn(f"the report has no figure {name}: {error}", stacklevel=2)
+                missing[name] = str(error)
                 continue
             content = (Path(folder) / f"{name}.svg").read_bytes()
             found[artifact.title] = Picture(content, caption_of(figure))
+    if warn and missing:
+        name, reason = next(iter(missing.items()))
+        others = f" Nor has it {', '.join(list(missing)[1:])}." if len(missing) > 1 else ""
+        warnings.warn(f"the report has no figure {name}: {reason}{others}", stacklevel=2)
     return found
