@@ -47,8 +47,10 @@ def step_key(seed: int, number: int) -> jax.Array:
     return jax.random.fold_in(random_stream("training", seed), number)
 
 
-def run(engine: Engine, who: Member, *stops: int, state: State | None = None):
-    """Trains from one stop to the next; returns the state and the losses of all steps."""
+def run(
+    engine: Engine, who: Member, *stops: int, state: State | None = None
+) -> tuple[Any, list[float], list[float]]:
+    """Trains from one stop to the next; returns the state, and loss and accuracy of all steps."""
     state = engine.start(who) if state is None else state
     losses, accuracies = [], []
     for first, last in itertools.pairwise(stops):
