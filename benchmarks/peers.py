@@ -118,7 +118,7 @@ class Peers:
         """Returns a function that takes STEPS steps with the attention of Flax NNX."""
         import jax
         import optax
-        from flax import nnx
+        from flax import nnx  # pyright: ignore[reportMissingImports]
 
         rngs = nnx.Rngs(0)
 
