@@ -16,18 +16,22 @@ from randpos.training.mean_accuracy import score
 from randpos.training.step import State
 
 POINTS = 6
-"""Lengths beyond N at which a run is tested."""
+"""Lengths beyond N, or below it if M = N, at which a run is tested."""
 
 
 def periodic_lengths(experiment: Experiment) -> list[int]:
-    """Returns N, N + 1 and evenly spaced lengths up to M.
+    """Returns N, N + 1 and evenly spaced lengths up to M; if M = N, evenly spaced lengths up to N.
 
     >>> periodic_lengths(Experiment(test_length=200))
     [40, 41, 73, 105, 136, 168, 200]
+    >>> periodic_lengths(Experiment(test_length=40))
+    [1, 8, 14, 20, 27, 34, 40]
     """
     seen, last = experiment.lengths.maximum, experiment.test_length
-    beyond = np.linspace(seen + 1, last, POINTS).round().astype(int)
-    return sorted({seen, *(int(n) for n in beyond if n <= last)})
+    spaced = (
+        np.linspace(seen + 1, last, POINTS) if last > seen else np.linspace(1, seen, POINTS + 1)
+    )
+    return sorted({seen, *map(int, spaced.round())})
 
 
 class PeriodicTests:
