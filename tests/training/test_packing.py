@@ -39,7 +39,8 @@ def test_the_optimizer_gives_the_same_updates_on_packed_parameters(name):
     updates, state = jax.jit(update_twice)(grads, start_state, parameters)
     packed = packing.pack(grads), packing.pack_state(start_state), packing.pack(parameters)
     found, packed = jax.jit(update_twice)(*packed)
-    same(packing.unpack(found), updates, rtol=1e-4, atol=1e-6)
+    # Muon's five iterations amplify the rounding, which differs between processors.
+    same(packing.unpack(found), updates, rtol=1e-4, atol=1e-5)
     same(packing.unpack_state(packed), state, rtol=1e-5, atol=1e-7)
 
 

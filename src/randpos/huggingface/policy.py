@@ -60,7 +60,8 @@ class Policy:
                     return draw
             raise RuntimeError(
                 "A checkpointed forward pass is run again, but its draw is no longer known; "
-                "use model.gradient_checkpointing_enable(), which does not draw again."
+                "use the model's own method (activation_checkpointing_enable(), in older versions "
+                "gradient_checkpointing_enable()), which does not draw again."
             )
         draw = Draw(self.law, self.entropy(training), self.reserve)
         # Recorded always: checkpointing with use_reentrant=True runs the first pass without grad.
