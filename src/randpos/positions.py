@@ -116,6 +116,17 @@ class Positions(eqx.Module):
             self.largest,
         )
 
+    def part(self, start: Length, size: int) -> "Positions":
+        """Returns the tokens `start` to `start + size`, seen from one another."""
+        rows = self.rows(start, size)
+        return Positions(
+            rows.query,
+            jax.lax.dynamic_slice_in_dim(self.key, start, size),
+            jax.lax.dynamic_slice_in_dim(rows.offsets, start, size, axis=1),
+            self.differences,
+            self.largest,
+        )
+
 
 def cut_positions(
     positions: Positions | tuple[Positions, ...], size: int

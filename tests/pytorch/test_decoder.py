@@ -9,7 +9,7 @@ import torch
 from randpos import Architecture, Encoder, Positions, UserError, resolve
 from randpos.export import export_torch
 from randpos.setup import Setup
-from randpos.torch import Decoder, load_encoder
+from randpos.torch import Decoder, load_encoder, sample_positions
 from randpos.training.batch import assemble, draw_batch
 from randpos.training.generation import generate
 from tests.experiments import random_model, tiny
@@ -23,13 +23,14 @@ CASES = {
     "t5": {},
     "randomized-kerple": {"window": 4},
     "randomized-fire": {"window": 4},
-    "randomized-relative": {},
+    "randomized-relative": {"attention_scale": "log"},
     "geometric": {"thinking": 2},
+    "rope": {"thinking": 1, "window": 4, "attention_scale": "log"},
 }
 
 
-def exported(name, folder, *, thinking=0, window=0) -> tuple[Setup, Encoder, Decoder]:
-    model = Architecture(layers=2, heads=2, dim=8, hidden=12, window=window)
+def exported(name, folder, *, thinking=0, **changes) -> tuple[Setup, Encoder, Decoder]:
+    model = Architecture(layers=2, heads=2, dim=8, hidden=12, **changes)
     experiment = tiny(
         task="stack_manipulation",
         encoding=name,
@@ -61,6 +62,18 @@ def test_generated_logits_are_those_of_jax(name, tmp_path):
     )
     np.testing.assert_allclose(found.logits.numpy(), expected, rtol=0, atol=1e-4)
     assert np.array_equal(found.classes.numpy(), np.argmax(expected, axis=-1))
+
+
+@pytest.mark.parametrize("name", ["randomized-rope", "randomized-learned"])
+def test_sequences_with_positions_of_their_own_are_answered_as_if_alone(name, tmp_path):
+    twin = exported(name, tmp_path)[2]
+    inputs, positions = (
+        torch.tensor([[0, 1, 1], [1, 0, 2]]),
+        sample_positions(0, 6, maximum=32, batch=2),
+    )
+    together = twin.generate(inputs, positions, 3)
+    alone = [twin.generate(inputs[i : i + 1], positions[i], 3).logits for i in (0, 1)]
+    torch.testing.assert_close(together.logits, torch.cat(alone), atol=1e-5, rtol=0)
 
 
 def test_a_decoder_needs_a_position_for_every_token(tmp_path):

@@ -37,9 +37,15 @@ def twin(tmp_path_factory):
     """Gives the PyTorch twin of a small JAX encoder, by way of a file."""
     folder = tmp_path_factory.mktemp("exported")
 
-    def make(name: str, causal: bool = False, attention_scale: AttentionScale = "constant"):
-        path = folder / f"{name}-{causal}-{attention_scale}.safetensors"
-        export_torch(encoder(name, causal=causal, attention_scale=attention_scale), path)
+    def make(
+        name: str,
+        causal: bool = False,
+        attention_scale: AttentionScale = "constant",
+        window: int = 0,
+    ):
+        path = folder / f"{name}-{causal}-{attention_scale}-{window}.safetensors"
+        model = encoder(name, causal=causal, attention_scale=attention_scale, window=window)
+        export_torch(model, path)
         return load_encoder(path)
 
     return make
@@ -88,6 +94,16 @@ def test_logits_are_equal_with_a_logarithmic_scale(name, causal, real, twin):
     model = encoder(name, causal=causal, attention_scale="log")
     expected = model(padded(), positions, mask=mask)[:, :real]
     found = run(twin(name, causal, "log"), padded(), positions, mask)[:, :real]
+    np.testing.assert_allclose(found, expected, atol=TOLERANCE, rtol=0)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("name", "scale"), [("fire", "log"), ("geometric", "constant")])
+def test_logits_are_equal_within_a_window(name, scale, causal, twin):
+    positions = randpos.Randomized(2048).sample(KEY, BUFFER, BUFFER)
+    model = encoder(name, causal=causal, attention_scale=scale, window=3)
+    found = run(twin(name, causal, scale, 3), tokens(BUFFER), positions)
+    expected = model(tokens(BUFFER), positions)
     np.testing.assert_allclose(found, expected, atol=TOLERANCE, rtol=0)
 
 

@@ -20,7 +20,8 @@ from tests.experiments import random_model, tiny
 from tests.small import VARIANTS, Variant
 from tests.training.test_evaluation import batch_of
 
-LENGTH, SIZE, EXAMPLES = 4, 5, 3
+LENGTH, SIZE, EXAMPLES = 3, 5, 3
+"""The buffer of prompts holds the separator and a right answer too, which must not be read."""
 MODEL = Architecture(layers=2, heads=2, dim=8, hidden=12)
 
 
@@ -98,23 +99,42 @@ def test_a_cache_changes_no_answer(variant: Variant):
     assert np.ptp(logits, axis=1).max() > 1e-2  # tokens differ, so that a wrong place would show
 
 
-@pytest.mark.parametrize("variant", some("per_layer")[:4], ids=str)
-def test_a_cache_serves_draws_per_layer(variant: Variant):
-    compare(decoder(variant))
+def variant_of(encoding: str, reading: str = "positions") -> Variant:
+    return next(
+        v
+        for v in VARIANTS
+        if (v.combination.name, v.reading) == (f"randomized-{encoding}", reading)
+    )
 
 
-@pytest.mark.parametrize("name", ["randomized-relative", "randomized-sincos"])
-def test_a_cache_serves_draws_per_example(name: str):
-    variant = next(v for v in VARIANTS if str(v) == name)
-    compare(decoder(variant._replace(draw="per_example")))
+DRAWN = [("relative", "positions"), ("relative", "distances"), ("rope", "positions")]
 
 
-@pytest.mark.parametrize("changes", [{"thinking": 2}, {"model": MODEL}], ids=["thinking", "window"])
-def test_a_cache_serves_thinking_and_windows(changes: dict[str, Any]):
-    variant = next(v for v in VARIANTS if str(v) == "randomized-fire")
-    if "model" in changes:
-        changes = {"model": dataclasses.replace(MODEL, window=3)}
-    compare(decoder(variant, **changes))
+@pytest.mark.parametrize(("encoding", "reading"), [*DRAWN, ("alibi", "distances")])
+def test_a_cache_serves_draws_per_layer(encoding: str, reading: str):
+    compare(decoder(variant_of(encoding, reading)._replace(draw="per_layer")))
+
+
+@pytest.mark.parametrize(("encoding", "reading"), [*DRAWN, ("sincos", "positions")])
+def test_a_cache_serves_draws_per_example(encoding: str, reading: str):
+    compare(decoder(variant_of(encoding, reading)._replace(draw="per_example")))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "thinking", "changes"),
+    [
+        ("fire", 2, {}),
+        ("fire", 0, {"window": 3}),
+        ("geometric", 1, {"window": 2}),
+        ("rope", 1, {"attention_scale": "log"}),
+        ("relative", 0, {"attention_scale": "log", "window": 3}),
+    ],
+)
+def test_a_cache_serves_thinking_windows_and_scales(
+    encoding: str, thinking: int, changes: dict[str, Any]
+):
+    model = dataclasses.replace(MODEL, **changes)
+    compare(decoder(variant_of(encoding), thinking=thinking, model=model))
 
 
 def test_nothing_is_right_after_a_generated_terminator():

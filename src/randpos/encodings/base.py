@@ -108,7 +108,10 @@ class Encoding(eqx.Module):
     def transform(
         self, q: Queries, k: Keys, view: View, layer: LayerNumber
     ) -> tuple[Queries, Keys]:
-        """Returns the queries and keys whose products are the logits of a layer."""
+        """Returns the queries and keys whose products are the logits of a layer.
+
+        A key may depend on its own position only: a decoder stores what it became.
+        """
         return q, k
 
     def bias(self, q: Queries, view: View, layer: LayerNumber) -> Logits | None:

@@ -1,7 +1,8 @@
 """Decoding with a cache: the keys and values of earlier tokens are computed once.
 
 A causal model gives a token the same activations whatever follows it. So a prompt is read in one
-pass (`prefill`), and each further token costs one row of attention (`decode`).
+pass (`prefill`), and each further token costs one row of attention (`decode`). An encoding's
+`transform`, such as the rotation of RoPE, is applied once to each key, before it is stored.
 """
 
 from typing import NamedTuple
@@ -10,6 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from randpos.encodings import Encoding
+from randpos.nn.attention import softmax_attention
 from randpos.nn.model import Encoder
 from randpos.positions import Length, Positions, cut_positions
 
@@ -20,7 +23,13 @@ class Cache(NamedTuple):
     """Keys and values of the tokens so far, by layer, in buffers for a whole sequence."""
 
     keys: tuple[Float[Array, "batch head time head_dim"], ...]
+    """As `Encoding.transform` returned them, unless the encoding has an `attend` of its own."""
     values: tuple[Float[Array, "batch head time head_dim"], ...]
+
+
+def _attends_itself(encoding: Encoding) -> bool:
+    """Returns whether an encoding replaces the attention, which then transforms the keys."""
+    return type(encoding).attend is not Encoding.attend
 
 
 def prefill(
@@ -36,14 +45,15 @@ def prefill(
     """
     positions = cut_positions(positions, tokens.shape[1])
     room = ((0, 0), (0, 0), (0, size - tokens.shape[1]), (0, 0))
-    x = model.embed(tokens, positions, None)
+    x, encoding = model.embed(tokens, positions, None), model.encoding
     keys, values = [], []
     for layer, view in enumerate(model.view(positions)):
         q, k, v = model.blocks[layer].heads(x, x)
-        keys.append(jnp.pad(k, room))
+        kept = k if _attends_itself(encoding) else encoding.transform(q, k, view, layer)[1]
+        keys.append(jnp.pad(kept, room))
         values.append(jnp.pad(v, room))
         if layer < model.architecture.layers - 1:  # nothing is read from the last layer
-            attended = model.encoding.attend(x, q, k, v, view, layer)
+            attended = encoding.attend(x, q, k, v, view, layer)
             x = model.blocks[layer].finish(x, attended)
     return Cache(tuple(keys), tuple(values))
 
@@ -64,18 +74,24 @@ def decode(
         positions: Those of the whole sequence.
         cache: The tokens before it.
     """
-    row = jax.tree.map(
-        lambda whole: whole.rows(place, 1),
-        positions,
-        is_leaf=lambda node: isinstance(node, Positions),
+    encoding, at = model.encoding, (0, 0, place, 0)
+    row, alone = (
+        jax.tree.map(see, positions, is_leaf=lambda node: isinstance(node, Positions))
+        for see in (lambda whole: whole.rows(place, 1), lambda whole: whole.part(place, 1))
     )
     x = model.embed(tokens[:, None], row, None)
     keys, values = list(cache.keys), list(cache.values)
-    for layer, view in enumerate(model.view(row, start=place)):
+    views = zip(model.view(row, start=place), model.view(alone), strict=True)
+    for layer, (view, own) in enumerate(views):
         q, k, v = model.blocks[layer].heads(x, x)
-        at = (0, 0, place, 0)
-        keys[layer] = jax.lax.dynamic_update_slice(keys[layer], k, at)
         values[layer] = jax.lax.dynamic_update_slice(values[layer], v, at)
-        attended = model.encoding.attend(x, q, keys[layer], values[layer], view, layer)
+        if _attends_itself(encoding):
+            keys[layer] = jax.lax.dynamic_update_slice(keys[layer], k, at)
+            attended = encoding.attend(x, q, keys[layer], values[layer], view, layer)
+        else:
+            bias = encoding.bias(q, view, layer)
+            q, k = encoding.transform(q, k, own, layer)
+            keys[layer] = jax.lax.dynamic_update_slice(keys[layer], k, at)
+            attended = softmax_attention(q, keys[layer], values[layer], bias, view.mask, view.scale)
         x = model.blocks[layer].finish(x, attended)
     return model.head(x)[:, 0], Cache(tuple(keys), tuple(values))

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from randpos.errors import UserError
+from randpos.torch.encodings.base import Encoding, offsets_of
 from randpos.torch.model import Encoder, Layers
 
 
@@ -111,20 +112,21 @@ class Decoder(Encoder):
         allowed = self.visible(place[first:], place)
         scale = self._scale(tokens, allowed)
         for layer, (keys, values) in enumerate(cache):
-            block = self.block_of(layer)
-            q, keys[:, :, first:stop], values[:, :, first:stop] = block.split_heads(x)
-            where = places[layer]
+            block, encoding = self.block_of(layer), self.encoding_of(layer)
+            q, k, values[:, :, first:stop] = block.split_heads(x)
+            standing, new = places[layer][..., :stop], places[layer][..., first:stop]
             apart = offsets if offsets is None or isinstance(offsets, Tensor) else offsets[layer]
-            attended = self.encoding_of(layer)(
-                q,
-                keys[:, :, :stop],
-                values[:, :, :stop],
-                where[..., :stop],
-                query_positions=where[..., first:stop],
-                mask=allowed,
-                offsets=None if apart is None else apart[..., first:stop, :stop],
-                x=x,
-                scale=scale,
-            )
+            apart = offsets_of(standing, new) if apart is None else apart[..., first:stop, :stop]
+            if type(encoding).forward is Encoding.forward:
+                bias = encoding.bias(q, apart, allowed)
+                # A key is rotated once, when it is stored.
+                q, keys[:, :, first:stop] = encoding.rotate(q, k, new)
+                read = keys[:, :, :stop], values[:, :, :stop]
+                attended = encoding.attend(q, *read, bias, allowed, scale)
+            else:
+                keys[:, :, first:stop] = k
+                read = keys[:, :, :stop], values[:, :, :stop]
+                about = {"query_positions": new, "mask": allowed, "offsets": apart}
+                attended = encoding(q, *read, standing, **about, x=x, scale=scale)
             x = block.finish(x, attended)
         return self.head(x)

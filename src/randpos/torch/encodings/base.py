@@ -120,6 +120,18 @@ class Encoding(nn.Module):
             offsets = offsets_of(positions, query_positions)
         bias = self.bias(q, offsets, mask)
         q, k = self.rotate(q, k, positions, query_positions)
+        return self.attend(q, k, v, bias, mask, scale)
+
+    def attend(
+        self,
+        q: Queries,
+        k: Keys,
+        v: Keys,
+        bias: Bias | None,
+        mask: Mask | None,
+        scale: Scale | None,
+    ) -> Queries:
+        """Attends with queries and keys from `rotate` and what `bias` returned."""
         if scale is not None:
             q, bias = q * scale, None if bias is None else bias * scale
         if bias is None:
