@@ -62,8 +62,20 @@ def test_decoders_are_no_part_of_all():
     additions = expand("addition", Slice(budget="smoke"))
     assert {(e.lengths.maximum, e.test_length) for e in additions} == {(10, 30)}
     assert len(additions) == 3 * 7
+    longer = expand("addition", Slice(budget="smoke", test_length=50))
+    assert {(e.lengths.maximum, e.test_length) for e in longer} == {(10, 50)}
     everything = expand("all", Slice(budget="smoke"))
     assert {e.answers for e in everything} == {"parallel"}
+
+
+def test_other_tasks_have_lengths_of_their_own():
+    found = expand("other-tasks", Slice(budget="laptop"))
+    assert {(e.task, e.lengths.maximum, e.test_length) for e in found} == {
+        ("scan", 22, 48),
+        ("listops", 40, 200),
+    }
+    assert {e.encoding for e in found} == set(TABLE_1)
+    assert len(found) == 2 * 11
 
 
 def test_a_slice_asks_for_less_or_for_other_encodings_of_table_1():

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from randpos import Architecture, Experiment, PositionOptions, preset
+from randpos import Architecture, Experiment, PositionOptions, Schedule, preset
 from randpos.nn.model import Trace
 from randpos.results.figures.questions import (
     choose_maximum_of_store,
@@ -19,7 +19,7 @@ from randpos.results.inspect.attention import attention_entropy, mean_entropies
 from randpos.results.inspect.models import Trained
 from randpos.results.questions import draw_runs, maximum_runs, scale_runs
 from randpos.results.scores import counted_accuracies, score_runs
-from randpos.results.tables.questions import choose_maximum, draws
+from randpos.results.tables.questions import choose_maximum, draws, other_tasks
 from randpos.results.tables.questions import peaked as peaked_table
 from randpos.settings import AttentionScale, Draw
 from randpos.setup import choose_maximum as with_maximum
@@ -83,6 +83,37 @@ def test_the_table_of_l_has_the_means_over_seeds():
         }
     )
     assert {column.key for column in table.columns} >= {"1.25", "4", "8", "16"}
+
+
+def test_l_is_compared_with_the_sequence_that_thinking_makes_longer():
+    """At n = 200 an input of 200, as many blanks and one answer."""
+    runs = [flat(run(0, positions=PositionOptions(maximum=m), thinking=1), 0.5) for m in (401, 802)]
+    found = maximum_runs(score_runs(records(runs))).runs
+    assert sorted(found["ratio"]) == [1.0, 2.0]
+
+
+def test_other_tasks_are_compared_each_within_its_own_lengths():
+    short = {"lengths": Schedule("uniform", 22), "test_length": 48}
+    rows = [
+        flat(run(seed, task=task, encoding=encoding, **changes), score + 0.1 * seed)
+        for task, changes, scores in (("scan", short, (0.2, 0.4)), ("listops", {}, (0.1, 0.3)))
+        for encoding, score in zip(("rope", "randomized-rope"), scores, strict=True)
+        for seed in (0, 1)
+    ]
+    table = other_tasks(score_runs(records([*rows, flat(run(0), 0.9)])))
+    found = {
+        (row.key, column.key): table.text(row, column, "ours")
+        for row in table.rows
+        for column in table.columns
+    }
+    assert found == {
+        ("scan", "rope"): "25.0±7.1",
+        ("scan", "randomized-rope"): "45.0±7.1",
+        ("listops", "rope"): "15.0±7.1",
+        ("listops", "randomized-rope"): "35.0±7.1",
+    }
+    assert any(note.startswith("Scan: Budget:") and "N=22, M=48" in note for note in table.notes)
+    assert any(note.startswith("Listops: Budget:") and "M=200" in note for note in table.notes)
 
 
 def line(figure, name: str) -> np.ndarray:

@@ -76,6 +76,8 @@ def _rows(name: str, encodings: list[str]) -> tuple[Runs, ...]:
     return (Runs(name, {}, {"task": PAPER_TASKS, "encoding": encodings}),)
 
 
+OTHER_TASKS = ("scan", "listops")
+"""Tasks of other benchmarks, of which the paper names some; each has its own N and M."""
 RATIOS = ["1x", "1.25x", "2x", "4x", "8x", "16x", "40x"]
 """L as multiples of the tokens of the longest tested sequence."""
 DECODERS = {"answers": "autoregressive"}
@@ -184,6 +186,21 @@ _ARTIFACTS = [
         "Analysis",
         (Runs("attention", {"task": "reverse_string"}, _INSPECTED),),
         figure="attention:attention_of_store",
+    ),
+    Artifact(
+        "other-tasks",
+        "Tasks that the paper names and does not have",
+        "Open questions",
+        (
+            Runs(
+                "other-tasks",
+                {"task": "scan", "lengths.maximum": 22, "test_length": 48},
+                {"encoding": TABLE_1},
+            ),
+            Runs("other-tasks", {"task": "listops"}, {"encoding": TABLE_1}),
+        ),
+        "questions:other_tasks",
+        compares_settings=True,
     ),
     Artifact(
         "choose-L",

@@ -57,7 +57,12 @@ class Slice:
             "evaluation.stride": self.stride,
             "evaluation.batch": self.examples,
         }
-        base.update({name: value for name, value in changes.items() if value is not None})
+        changes = {name: value for name, value in changes.items() if value is not None}
+        base.update(changes)
+        # What is asked for also replaces what an experiment sets itself, such as its M.
+        grid = replace(
+            grid, fixed={**grid.fixed, **{n: changes[n] for n in changes if n in grid.fixed}}
+        )
         # A model must be tested at all lengths that it is trained on.
         longest = grid.fixed.get("lengths.maximum", 0)
         if isinstance(longest, int) and longest > base["test_length"]:

@@ -73,14 +73,22 @@ def maximum_runs(scored: pl.DataFrame, budget: Budget | None = None) -> Selectio
     among = ["task", "encoding"]
     runs, notes = compare_setting(known, setting, budget, among=among, settings=apart)
     from randpos.tasks import TASKS  # here: they load JAX
-    from randpos.tasks.base import total_length
+    from randpos.tasks.layout import Layout
 
     longest = [
-        int(total_length(TASKS[task], length))
-        for task, length in runs.select("task", "test_length").iter_rows()
+        int(Layout(TASKS[task], thinking=thinking).total_length(length))
+        for task, length, thinking in runs.select(
+            "task", "test_length", _thinking(runs["config"])
+        ).iter_rows()
     ]
     ratio = (pl.col("maximum") / pl.Series(longest, dtype=pl.Int64)).round(2)
     return Selection(runs.with_columns(ratio=ratio), notes)
+
+
+def _thinking(configs: pl.Series) -> pl.Series:
+    """Returns the blank tokens per token of input of each run."""
+    values = [json.loads(text).get("thinking", PAPER.thinking) for text in configs]
+    return pl.Series("thinking", values, pl.Int64)
 
 
 def draw_runs(scored: pl.DataFrame, budget: Budget | None = None) -> Selection:

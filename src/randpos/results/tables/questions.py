@@ -5,16 +5,38 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from randpos.paper.artifacts import RATIOS
-from randpos.paper.looks import encoding_label, encoding_order, task_order
+from randpos.paper.artifacts import OTHER_TASKS, RATIOS
+from randpos.paper.looks import encoding_label, encoding_order, task_label, task_order
 from randpos.results.questions import draw_runs, maximum_runs, scale_runs
-from randpos.results.selection import Budget
+from randpos.results.selection import Budget, seeds_note
 from randpos.results.statistics import mean_interval
-from randpos.results.tables.cells import SCORE
+from randpos.results.tables.cells import SCORE, beside, mean_value
+from randpos.results.tables.encodings import alike_values, shared_runs
 from randpos.results.tables.labels import task_row
 from randpos.results.tables.table import Cell, Column, Row, Table, Value
 
 MEANS = "mean over seeds [95 % interval, from three seeds on]"
+
+
+def other_tasks(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
+    """Tasks of other benchmarks; each is compared within its own budget, which has its N and M."""
+    ours, notes = {}, []
+    for task in OTHER_TASKS:
+        of_task = scored.filter(pl.col("task") == task)
+        runs, about = shared_runs(of_task, pl.lit(True), budget, ("learning_rate",))
+        ours |= alike_values(runs, mean_value)
+        if runs.height:
+            notes += [
+                f"{task_label(task)}: {about[0]}",
+                *about[1:],
+                f"Mean over {seeds_note(runs)}",
+            ]
+    encodings = encoding_order({encoding for _, encoding in ours})
+    columns = [Column(encoding, encoding_label(encoding)) for encoding in encodings]
+    rows = [task_row(task) for task in task_order({task for task, _ in ours})]
+    title = f"Other tasks. {SCORE}; mean ± sd over seeds at the best learning rate"
+    notes = list(dict.fromkeys(notes)) or ["No complete run."]
+    return Table("other-tasks", title, "%", columns, rows, beside(ours, {}), notes)
 
 
 def choose_maximum(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
