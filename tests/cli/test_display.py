@@ -4,7 +4,7 @@ import itertools
 import json
 
 from randpos import Accuracy
-from randpos.cli.display import plot, show
+from randpos.cli.display import plot, show, show_lengths
 
 ROWS = [
     {"name": "a", "count": 1234567, "rate": 3e-4, "yes": True, "none": None},
@@ -27,6 +27,21 @@ def test_a_table_shows_every_cell(capsys):
     show(ROWS, "text", "Things")
     text = capsys.readouterr().out
     assert all(word in text for word in ("Things", "1,234,567", "0.0003", "yes", "é", "–"))
+
+
+def test_lengths_show_teacher_forcing_only_of_decoders(capsys):
+    generated = [Accuracy(1, 0.5, 0.25, forced=0.75), Accuracy(2, 0.4, 0.2)]  # a damaged store
+    show_lengths(generated, "A decoder")
+    heading, _, *rows = capsys.readouterr().out.splitlines()[1:]
+    assert heading.split() == ["length", "accuracy", "%", "whole", "%", "teacher-forced", "%"]
+    assert [row.split() for row in rows if row] == [
+        ["1", "50.0", "25.0", "75.0"],
+        ["2", "40.0", "20.0", "–"],
+    ]
+    show_lengths(points(*range(1, 101)), "An encoder")
+    text = capsys.readouterr().out
+    assert "teacher-forced" not in text
+    assert 10 < len(text.splitlines()) < 20
 
 
 def points(*lengths: int, accuracy: float = 1.0) -> list[Accuracy]:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from randpos.store.result import Accuracy
+from randpos.store.result import Accuracy, percent
 
 Format = Literal["text", "json"]
 SHORT = 12
@@ -46,6 +46,21 @@ def show(rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> No
     if title:  # Not the table's own: a narrow table would wrap it.
         console.print(Text(title, style="italic"))
     console.print(table)
+
+
+def show_lengths(curve: Sequence[Accuracy], title: str) -> None:
+    """Prints accuracies at about a dozen lengths; those with teacher forcing only of decoders."""
+    forced = any(point.forced is not None for point in curve)
+    rows = [
+        {
+            "length": point.length,
+            "accuracy %": percent(point.accuracy),
+            "whole %": percent(point.whole),
+        }
+        | ({"teacher-forced %": percent(point.forced)} if forced else {})
+        for point in curve
+    ]
+    show(rows[:: max(1, len(rows) // 12)], "text", title)
 
 
 def _cell(value: Any) -> str | Text:

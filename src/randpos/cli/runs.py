@@ -10,7 +10,7 @@ from typing import Any, Literal
 import polars as pl
 import tyro
 
-from randpos.cli.display import Format, plot, show
+from randpos.cli.display import Format, plot, show, show_lengths
 from randpos.errors import UserError
 from randpos.experiment import flat
 from randpos.facts import combinations, tasks
@@ -109,7 +109,10 @@ class Runs:
         show([{"what": k, "value": str(v)} for k, v in facts.items() if v is not None], "text")
         if not accuracies.is_empty():
             chance = tasks()[row["task"]].chance if row["task"] in tasks() else None
-            print(plot(named_curves(accuracies), row["training_length"], chance))
+            curves = named_curves(accuracies)
+            for way, curve in curves.items():
+                show_lengths(curve, f"Accuracy by length, {way}")
+            print(plot(curves, row["training_length"], chance))
 
     def prune(self, names: Collection[str]) -> None:
         """Removes the runs with these names, except those that another process works on."""

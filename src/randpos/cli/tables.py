@@ -10,7 +10,7 @@ import tyro
 
 from randpos.paper.artifacts import tables
 from randpos.results import make_table, render
-from randpos.results.tables.table import Table
+from randpos.results.tables.table import Table, View
 from randpos.store.tables import read_store
 
 
@@ -21,7 +21,7 @@ class Tables:
     name: Annotated[tyro.conf.Positional[str], tyro.conf.arg(help=f"{', '.join(tables())}.")]
     store: Path = Path("runs")
     """The store."""
-    show: tuple[Literal["ours", "in_domain", "seeds", "paper", "difference"], ...] = ()
+    show: tuple[View, ...] = ()
     """Only these views of the table; by default all that show something. CSV always has all."""
     all: bool = False
     """Print rows and columns that were not run, too; in other formats than text they always are."""

@@ -9,7 +9,7 @@ import tyro
 from rich.console import Console
 
 from randpos.cli import BACKGROUND
-from randpos.cli.display import Format, plot, show
+from randpos.cli.display import Format, plot, show, show_lengths
 from randpos.errors import UserError
 from randpos.experiment import PRESETS, Evaluation, Experiment, preset
 from randpos.progress import View, member_name
@@ -197,14 +197,5 @@ def show_run(
         title += f" up to {max_length}; the score needs all up to M={experiment.test_length}"
     show(rows, "text", title)
     label, curve = next(iter(named.items()))
-    lengths = [
-        {
-            "length": point.length,
-            "accuracy %": percent(point.accuracy),
-            "whole %": percent(point.whole),
-        }
-        | ({} if point.forced is None else {"teacher-forced %": percent(point.forced)})
-        for point in curve
-    ]
-    show(lengths[:: max(1, len(lengths) // 12)], "text", f"Accuracy by length, {label}")
+    show_lengths(curve, f"Accuracy by length, {label}")
     print(plot(named, experiment.lengths.maximum, resolve(experiment).task.chance))

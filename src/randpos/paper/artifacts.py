@@ -269,6 +269,7 @@ _ARTIFACTS = [
         "Decoders",
         (Runs("decoder", DECODERS, {"task": PAPER_TASKS, "encoding": TABLE_1}),),
         "decoders:decoder",
+        "decoders:decoder_of_store",
         compares_settings=True,
     ),
     Artifact(
@@ -290,6 +291,7 @@ _ARTIFACTS = [
             ),
         ),
         "decoders:addition",
+        "decoders:addition_of_store",
         compares_settings=True,
     ),
     Artifact("overview", "The method", "Analysis", figure="overview:overview"),

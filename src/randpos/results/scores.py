@@ -13,7 +13,7 @@ from randpos.experiment import Experiment, flat
 from randpos.facts import OWN_MODEL, combinations, default_reading, tasks
 from randpos.paper.statements import MARGIN
 from randpos.store.tables import StoreTables
-from randpos.training.mean_accuracy import mean_accuracies
+from randpos.training.mean_accuracy import Range, mean_accuracies
 
 PAPER = Experiment()
 
@@ -24,6 +24,8 @@ SETTING = ["maximum", "reading", "draw"]
 CELL = ["task", "encoding", *SETTING, *BUDGET]
 TESTED = {"tested_batch": "batch", "tested_seed": "seed", "tested_draws": "draws"}
 """How a run was tested, and the columns of the accuracies that say so."""
+OF_DECODERS = ("whole", "forced")
+"""What a test of a decoder reports beside the accuracy of generated tokens."""
 FEWEST_LENGTHS = 3
 """Lengths at which two runs must agree before their answers count as constant."""
 
@@ -41,6 +43,8 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
         The columns of the runs and: `score` (mean accuracy over N+1..M), `in_domain` (over
         1..N), `upper_half` (over N/2..N), their standard errors `*_error`, `lengths` (how many were
         tested beyond N), `tested_batch`, `tested_seed`, `tested_draws`, `learnt`, `constant`,
+        `whole` and `forced` (of decoders: the share of whole sequences and the teacher-forced
+        accuracy, means over the same lengths as the score),
         `as_in_text` (positions were drawn as the paper's text says; null if they are ordinal),
         `variant`, `hours` and `paper_hours` (scaled to the paper's number of steps).
     """
@@ -55,6 +59,9 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
     unseen = pl.col("length").is_between(seen + 1, longest)
     lengths = rows.group_by(way).agg(lengths=unseen.sum().cast(pl.Int64))
     tests = mean_accuracies(rows, way, ranges).join(lengths, on=way, nulls_equal=True)
+    for name in OF_DECODERS:
+        means = _of_decoders(rows, way, name, ranges["score"])
+        tests = tests.join(means, on=way, how="left", nulls_equal=True)
     tests = tests.sort(
         "run",
         pl.col("score").is_null(),
@@ -86,6 +93,12 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
     )
     scored = scored.with_columns(learnt=pl.col("upper_half") > pl.col("chance") + MARGIN / 100)
     return scored.join(_constant(records, scored), on="run", how="left", maintain_order="left")
+
+
+def _of_decoders(rows: pl.DataFrame, way: list[str], name: str, range: Range) -> pl.DataFrame:
+    """Returns the mean of a column over a range of lengths, for the tests of decoders."""
+    rows = rows.filter(pl.col("forced").is_not_null()).with_columns(accuracy=name)
+    return mean_accuracies(rows.drop("error"), way, {name: range}).select(*way, name)
 
 
 def _accuracies(records: StoreTables) -> pl.DataFrame:
@@ -208,6 +221,8 @@ def cells(scored: pl.DataFrame) -> pl.DataFrame:
             sd=pl.col("score").std(ddof=1),
             mean_in_domain=pl.col("in_domain").mean(),
             mean_error=pl.col("score_error").mean(),
+            mean_whole=pl.col("whole").mean(),
+            mean_forced=pl.col("forced").mean(),
             rate_seeds=pl.len(),
         )
     )

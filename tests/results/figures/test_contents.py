@@ -12,6 +12,8 @@ from matplotlib.patches import FancyBboxPatch
 
 from randpos import Evaluation, Experiment, PositionOptions, UserError
 from randpos.catalog import PAPER_COMBINATIONS
+from randpos.paper.artifacts import ARTIFACTS
+from randpos.paper.looks import task_title
 from randpos.results.figures import (
     attention,
     curves,
@@ -54,6 +56,22 @@ def remarks(figure: Figure) -> str:
 def small(value: float, **changes):
     points = [(n, value) for n in (1, 40)] + [(41, value), (60, value - 0.2)]
     return dataclasses.replace(SMALL, **changes), points, 1.0
+
+
+@pytest.mark.parametrize(("name", "task"), [("decoder", "copy"), ("addition", "addition_reversed")])
+def test_decoders_have_curves_of_their_own(name: str, task: str) -> None:
+    tasks = ("copy", "addition_reversed")
+    decoders = [small(0.6, task=task, answers="autoregressive") for task in tasks]
+    encoders = [small(0.9, task=task, encoding=e) for task in tasks for e in ("rope", "alibi")]
+    figure = ARTIFACTS[name].draw(records([*decoders, *encoders]), Path())
+    (axes,) = figure.axes
+    assert axes.get_title().startswith(task_title(task))
+    assert measured(axes) == {"randomized-relative", "training", "chance"}
+    expected = [(1, 0.6), (40, 0.6), (41, 0.6), (60, 0.4)]
+    np.testing.assert_allclose(line(axes, "randomized-relative"), expected)
+    assert "generated tokens" in remarks(figure)
+    with pytest.raises(UserError, match=f"No trained and tested decoder .*reproduce {name} first"):
+        ARTIFACTS[name].draw(records(encoders), Path())
 
 
 def test_curves_have_a_panel_per_task_and_a_line_per_encoding() -> None:

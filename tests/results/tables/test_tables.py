@@ -1,5 +1,7 @@
 """Tables of known results: the paper's own numbers, and small stores worked out by hand."""
 
+import csv
+import io
 from itertools import product
 from typing import Any
 
@@ -7,7 +9,7 @@ import pytest
 
 from randpos.errors import UserError
 from randpos.paper import PLAIN, RANDOMIZED, claim, published
-from randpos.results import Budget, make_table, table_names
+from randpos.results import Budget, make_table, render, table_names
 from randpos.results.tables.table import Table
 from randpos.tasks import PAPER_TASKS
 from tests.results.stores import accuracies_of, paper_table, records, run, scored
@@ -295,3 +297,26 @@ def test_decoders_have_tables_of_their_own() -> None:
     copied, added = make_table(store, "decoder"), make_table(store, "addition")
     assert texts(copied) == {("copy", "rope"): "50.0±10.0"}
     assert texts(added) == {("addition_reversed", "randomized-fire"): "90.0"}
+    assert copied.views() == ["ours", "in_domain"]
+
+
+def test_decoders_show_whole_sequences_and_teacher_forcing_beside_generated_tokens() -> None:
+    """Means over the lengths beyond N and over seeds; encoders have no such views."""
+    about: dict[str, Any] = {"config": {"answers": "autoregressive"}}
+    runs = [run("copy", "rope", seed, **about) for seed in (0, 1)]
+    rows = [
+        row | {"whole": 0.1 * seed + (0.5 if row["length"] <= 40 else 0.2), "forced": 0.7}
+        for seed, one in enumerate(runs)
+        for row in accuracies_of(one, 0.4)
+    ]
+    encoder = run("copy", "alibi")
+    store = records([*runs, encoder], [*rows, *accuracies_of(encoder, 0.3)])
+    made = make_table(store, "decoder")
+    assert made.views() == ["ours", "in_domain", "whole", "forced"]
+    assert texts(made, "whole") == {("copy", "rope"): "25.0"}  # 20 and 30
+    assert texts(made, "forced") == {("copy", "rope"): "70.0"}
+    assert "whole" not in make_table(store, "table-means").views()
+    (line,) = csv.DictReader(io.StringIO(render(made, "csv")))
+    assert (float(line["ours_whole"]), float(line["ours_forced"])) == (25.0, 70.0)
+    for form in ("markdown", "latex", "text"):
+        assert "whole sequences" in render(made, form)

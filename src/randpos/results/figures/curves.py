@@ -59,6 +59,7 @@ def curves(
     encodings: Sequence[str] = (),
     *,
     statistic: Statistic = "mean",
+    notes: Sequence[str] = (),
 ) -> Figure:
     """Draws accuracy over length for all encodings, with the training range and chance marked.
 
@@ -67,13 +68,14 @@ def curves(
         tasks: Which tasks, by default all that have been tested; one panel each.
         encodings: Which encodings, by default all that have been tested.
         statistic: The `mean` over seeds, or the `best` run as in the paper's Table 1.
+        notes: What the caption says first.
     """
     scored = score_runs(records)
     if tasks:
         scored = scored.filter(pl.col("task").is_in(list(tasks)))
     if encodings:
         scored = scored.filter(pl.col("encoding").is_in(list(encodings)))
-    chosen, notes = select(scored, scored.filter(pl.col("score").is_not_null()), None)
+    chosen, about = select(scored, scored.filter(pl.col("score").is_not_null()), None)
     runs = like_with_like(counted_runs(chosen), ["encoding"], ["task"], SHARED[statistic])
     if runs.is_empty():
         wanted = " of " + ", ".join([*tasks, *encodings]) if tasks or encodings else ""
@@ -111,8 +113,8 @@ def curves(
     counts = seeds_note(drawn if statistic == "mean" else runs).replace("cell", "line")
     caption(
         figure,
-        *(CAPTIONS[statistic], counts, *_same_lines(lines, order), *tasks_note(order)),
-        *(*notes, *alike_note(runs)),
+        *(*notes, CAPTIONS[statistic], counts, *_same_lines(lines, order), *tasks_note(order)),
+        *(*about, *alike_note(runs)),
     )
     return figure
 

@@ -27,6 +27,8 @@ SHOWN_BUDGETS = 8
 LABELS: dict[View, str] = {
     "ours": "Ours",
     "in_domain": "In-domain",
+    "whole": "Whole",
+    "forced": "Teacher-forced",
     "seeds": "Seeds",
     "paper": "Paper",
     "difference": "Difference",

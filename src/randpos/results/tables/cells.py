@@ -31,7 +31,7 @@ def best_value(cell: Data) -> Value | None:
         in_domain=_percent(cell["best_in_domain"]),
         seeds=cell["seeds"],
         rates=cell["rates"],
-        error=_error(cell["best_error"]),
+        error=_in_percent(cell["best_error"]),
         detail=_detail(detail, cell, "best"),
         run=cell["run"],
     )
@@ -45,8 +45,10 @@ def mean_value(cell: Data) -> Value | None:
         100 * cell["mean"],
         None if cell["sd"] is None else 100 * cell["sd"],
         in_domain=_percent(cell["mean_in_domain"]),
+        whole=_in_percent(cell["mean_whole"]),
+        forced=_in_percent(cell["mean_forced"]),
         seeds=cell["rate_seeds"],
-        error=_error(cell["mean_error"]),
+        error=_in_percent(cell["mean_error"]),
         detail=_detail(
             f"{count(cell['rate_seeds'], 'seed')} at rate {cell['rate']:g}", cell, "mean"
         ),
@@ -57,7 +59,7 @@ def _percent(share: float | None) -> tuple[float, ...]:
     return () if share is None else (100 * share,)
 
 
-def _error(share: float | None) -> float | None:
+def _in_percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 

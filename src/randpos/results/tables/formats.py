@@ -20,6 +20,8 @@ Format = Literal["markdown", "latex", "csv", "text"]
 HEADINGS: dict[View, str] = {
     "ours": "Ours",
     "in_domain": "Ours, in-domain (lengths 1 to N)",
+    "whole": "Ours, whole sequences: all counted tokens right",
+    "forced": "Ours, teacher-forced: the model reads the right answers",
     "seeds": "Ours, seeds (× rates) of each number",
     "paper": "Paper",
     "difference": "Difference (ours − paper)",
@@ -94,7 +96,7 @@ def _markdown(table: Table) -> str:
 def _csv(table: Table) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    names = ["", "_sd", "_low", "_high", "_error", "_in_domain"]
+    names = ["", "_sd", "_low", "_high", "_error", "_in_domain", "_whole", "_forced"]
     ours, paper = ([f"{side}{name}" for name in names] for side in ("ours", "paper"))
     more = ["difference", "seeds", "rates", "unit", "over", "note"]
     writer.writerow(["table", "level", "task", "column", *ours, *paper[:4], *more])
@@ -113,12 +115,17 @@ def _csv(table: Table) -> str:
 
 
 def _numbers(value: Value | None, digits: int) -> list[str]:
-    """Writes value, sd, both ends of the interval, error and in-domain accuracy."""
+    """Writes value, sd, ends of the interval, error, in-domain, whole and teacher-forced."""
     if value is None:
-        return [""] * 6
+        return [""] * 8
     numbers = [value.value, value.sd, *(value.interval or (None, None)), value.error]
     shares = " / ".join(_number(share, digits) for share in value.in_domain)
-    return [*(_number(number, digits) for number in numbers), shares]
+    decoder = value.whole, value.forced
+    return [
+        *(_number(number, digits) for number in numbers),
+        shares,
+        *(_number(number, digits) for number in decoder),
+    ]
 
 
 def _number(number: float | None, digits: int) -> str:

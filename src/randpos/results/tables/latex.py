@@ -8,6 +8,8 @@ from randpos.results.tables.table import MISSING, Column, Table, View
 CAPTIONS: dict[View, str] = {
     "ours": "Ours.",
     "in_domain": "Ours, in-domain accuracy (lengths 1 to N).",
+    "whole": "Ours, whole sequences: all counted tokens right.",
+    "forced": "Ours, teacher-forced: the model reads the right answers.",
     "seeds": "Ours, seeds (× rates) of each number.",
     "paper": "As published.",
     "difference": "Difference, ours minus published.",

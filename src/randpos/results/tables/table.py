@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-View = Literal["ours", "in_domain", "seeds", "paper", "difference"]
+View = Literal["ours", "in_domain", "whole", "forced", "seeds", "paper", "difference"]
 VIEWS: tuple[View, ...] = get_args(View)
 MISSING = "–"
 
@@ -18,6 +18,10 @@ class Value:
     interval: tuple[float, float] | None = None
     in_domain: tuple[float, ...] = ()
     """Accuracy over the training lengths in %; of a difference, that of both sides."""
+    whole: float | None = None
+    """Of decoders: the share of whole sequences that were right, in %."""
+    forced: float | None = None
+    """Of decoders: the accuracy with teacher forcing, in %."""
     seeds: int | None = None
     rates: int = 1
     """Numbers of seeds and learning rates that the number summarizes."""
@@ -53,6 +57,10 @@ class Cell:
             return self.ours and self.ours.value
         if view == "seeds":
             return self.ours.seeds and self.ours.seeds * self.ours.rates
+        if view == "whole":
+            return self.ours.whole
+        if view == "forced":
+            return self.ours.forced
         return self.ours.in_domain[0] if self.ours.in_domain else None
 
 
@@ -138,6 +146,8 @@ class Table:
         assert shown is not None
         if view == "in_domain":
             return " / ".join(plain(share, self.digits) for share in shown.in_domain)
+        if view in ("whole", "forced"):
+            return plain(number, self.digits)
         if view == "seeds":
             return f"{shown.seeds}×{shown.rates}" if shown.rates > 1 else f"{shown.seeds}"
         write: Callable[[float, int], str] = signed if self.signed or column.signed else plain
