@@ -64,6 +64,13 @@ def test_what_no_decoder_can_have_is_refused(changes, message):
         resolve(tiny(**{"answers": "autoregressive", **changes}))
 
 
+def test_a_scale_that_does_not_apply_is_refused_before_a_run_begins():
+    model = dataclasses.replace(tiny().model, attention_scale="log")
+    with pytest.raises(UserError, match="attention_scale='log' does not apply to geometric"):
+        resolve(tiny(encoding="geometric", model=model))
+    resolve(tiny(encoding="relative", model=model))
+
+
 def test_both_sides_need_distances():
     for reading in ("positions", "released"):
         with pytest.raises(UserError, match=r"both_sides draws distances, but .*reading="):

@@ -118,6 +118,7 @@ def resolve(experiment: Experiment) -> Setup:
         both_sides=options.both_sides,
     )
     _check_decoder(experiment, combination)
+    combination.encoding.check_scale(experiment.model.attention_scale)
     setup = Setup(experiment, layout.task, combination, scheme, layout)
     if isinstance(scheme, Randomized):
         at = f"{experiment.task} at length {experiment.test_length}"

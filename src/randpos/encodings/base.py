@@ -20,9 +20,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from randpos.errors import UserError
 from randpos.nn.attention import softmax_attention, softmax_weights
 from randpos.positions import Positions
-from randpos.settings import Reading, Shape
+from randpos.settings import AttentionScale, Reading, Shape
 
 Queries = Float[Array, "batch head query dim"]
 Keys = Float[Array, "batch head key dim"]
@@ -147,6 +148,16 @@ class Encoding(eqx.Module):
         bias = self.bias(q, view, layer)
         q, k = self.transform(q, k, view, layer)
         return softmax_weights(q, k, bias, view.mask, view.scale)
+
+    @classmethod
+    def check_scale(cls, attention_scale: AttentionScale) -> None:
+        """Raises `UserError` if the logits of this encoding cannot be scaled so."""
+        unscaled = cls.attend is not Encoding.attend and not cls.scales
+        if attention_scale != "constant" and unscaled:
+            raise UserError(
+                f"attention_scale={attention_scale!r} does not apply to {cls.name}, which does not "
+                "attend by a softmax of logits; pass constant."
+            )
 
     @classmethod
     def operations(cls, shape: Shape, tokens: int) -> float:

@@ -109,12 +109,7 @@ class Encoder(eqx.Module):
                 f"the encoding was built for {encoding.shape}, which does not fit {architecture}; "
                 "build it for architecture.shape(positions)."
             )
-        unscaled = type(encoding).attend is not Encoding.attend and not encoding.scales
-        if architecture.attention_scale != "constant" and unscaled:
-            raise UserError(
-                f"attention_scale={architecture.attention_scale!r} does not apply to "
-                f"{encoding.name}, which does not attend by a softmax of logits; pass constant."
-            )
+        encoding.check_scale(architecture.attention_scale)
         to_embedding, to_head, *to_blocks = jax.random.split(key, 2 + architecture.layers)
         self.embedding = truncated_normal(to_embedding, (vocabulary, architecture.dim), 0.02)
         self.encoding = encoding
