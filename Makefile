@@ -37,48 +37,48 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The runs of results/, in parts. Stopped, each part continues where it was.
+# The runs of results/, in parts. Stopped, each part continues where it was. Hours are of two cores with nothing beside.
 RUNS := runs/results
 SWEEP := $(BIN)/randpos sweep
-# The paper's settings but for steps, batch and M: 96 runs, about 4 hours of two cores.
-SMALL := --budget paper --steps 3000 --batch 32 --rates 5e-4 --seeds 0 --test-length 200 \
-	--stride 20 --examples 100 --store $(RUNS)
+# The recipe of docs/recipe.md, 3 seeds.
+LAPTOP := --budget laptop --seeds 0 1 2 --store $(RUNS)
 CORE := none sincos relative randomized-sincos randomized-relative
-SMALL_TASKS := even_pairs modular_arithmetic_simple parity_check cycle_navigation stack_manipulation \
-	reverse_string modular_arithmetic solve_equation missing_duplicate odds_first binary_addition \
-	bucket_sort
-# The recipe of docs/recipe.md, 3 seeds: 15 tasks x 7 encodings are 315 runs, about 8 hours of two cores.
-LAPTOP := --budget laptop --seeds 0 1 2 --store $(RUNS)-laptop
-# 12 runs of an hour or two of one core each.
+# 1 seed: 12 runs of an hour or two of one core each.
 OVERNIGHT := --budget overnight --seeds 0 --store $(RUNS)
 SLOW_TASKS := reverse_string stack_manipulation odds_first binary_addition duplicate_string compute_sqrt
 
-.PHONY: results-small results-laptop results-overnight results-pages
-results: results-small results-laptop results-overnight results-pages  ## All runs of results/, then its pages
+.PHONY: results-laptop results-ablations results-overnight results-open-questions results-pages
+results: results-laptop results-ablations results-overnight results-open-questions results-pages  ## All runs of results/, then its pages
 
-results-small: $(VENV)/.demo
-	$(SWEEP) table1 $(SMALL) --tasks $(SMALL_TASKS) --encodings $(CORE)
-	$(SWEEP) table1 $(SMALL) --tasks bucket_sort missing_duplicate
-	$(SWEEP) table1 $(SMALL) --tasks missing_duplicate --seeds 1
-	$(SWEEP) readings $(SMALL) --tasks missing_duplicate
-	$(SWEEP) max-position $(SMALL) --tasks missing_duplicate
-	$(SWEEP) ablation-sorting $(SMALL) --tasks bucket_sort missing_duplicate
-	$(SWEEP) geometric $(SMALL) --tasks bucket_sort --encodings geometric
-	$(SWEEP) efficiency $(SMALL) --steps 100
-
-results-laptop: $(VENV)/.demo
+results-laptop: $(VENV)/.demo  ## 315 runs, about 8 hours
 	$(SWEEP) table1 $(LAPTOP) --encodings $(CORE) rope randomized-rope
+
+results-ablations: $(VENV)/.demo  ## Readings, L, sorting, geometric attention, efficiency: 47 runs, about 1 hour
+	$(SWEEP) readings $(LAPTOP) --tasks missing_duplicate
+	$(SWEEP) max-position $(LAPTOP) --seeds 0 1 --tasks missing_duplicate
+	$(SWEEP) ablation-sorting $(LAPTOP) --tasks bucket_sort even_pairs
+	$(SWEEP) geometric $(LAPTOP) --tasks bucket_sort even_pairs --encodings geometric
+	$(SWEEP) examples/grids/efficiency-short.toml --store $(RUNS)
+	$(SWEEP) examples/grids/efficiency-long.toml --store $(RUNS)
 
 results-overnight: $(VENV)/.demo
 	$(SWEEP) table1 $(OVERNIGHT) --tasks $(SLOW_TASKS) --encodings relative randomized-relative
 
+OPEN := --budget laptop --seeds 0 1 2 --store runs/open-questions
+results-open-questions: $(VENV)/.demo  ## The runs of docs/open-questions.md and docs/decoder.md
+	$(SWEEP) choose-L $(OPEN) --seeds 0 1
+	$(SWEEP) draws $(OPEN)
+	$(SWEEP) peaked $(OPEN)
+	$(SWEEP) other-tasks $(OPEN) --encodings relative randomized-relative
+	$(SWEEP) examples/grids/decoder-copy.toml --store runs/decoders
+	$(SWEEP) examples/grids/decoder-addition.toml --store runs/decoders
+
 results-pages: $(VENV)/.demo  ## Pack what is complete, draw the figures, write docs/results.md and the README's table
-	mkdir -p $(RUNS) && cp -rn $(RUNS)-laptop/. $(RUNS)/
 	$(BIN)/randpos runs pack results --store $(RUNS) --status complete --keep $(KEEP)
 	for name in efficiency max-position pca attention overview; do \
 		$(BIN)/randpos figure $$name --store results --out docs/figures || exit; done
-	$(BIN)/randpos figure curves --store $(RUNS)-laptop --out docs/figures --encodings $(PAIRS)
-	$(BIN)/randpos figure curves --store $(RUNS)-laptop --out docs/figures/first \
+	$(BIN)/randpos figure curves --store results --out docs/figures --encodings $(PAIRS)
+	$(BIN)/randpos figure curves --store results --out docs/figures/first \
 		--tasks even_pairs reverse_string missing_duplicate bucket_sort --encodings $(PAIRS)
 	$(BIN)/randpos report results --out docs/results.md
 	$(BIN)/python docs/found.py
