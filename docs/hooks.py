@@ -11,7 +11,6 @@ import json
 import os
 import re
 import subprocess
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -102,15 +101,7 @@ def section(name: str) -> str:
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
         main([*name.split(), "--help"])
-    # Boxes have the width already; what stands before them is not wrapped.
-    lines = [line for whole in said.getvalue().splitlines() for line in wrapped(whole)]
-    text = "\n".join(lines).strip()
-    return f"## randpos {name}\n\n```text\n{text}\n```"
-
-
-def wrapped(line: str) -> list[str]:
-    """Returns a line in as many as it needs."""
-    return textwrap.wrap(line, WIDTH, subsequent_indent=" " * 4) if len(line) > WIDTH else [line]
+    return f"## randpos {name}\n\n```text\n{said.getvalue().strip()}\n```"
 
 
 def extensions() -> str:

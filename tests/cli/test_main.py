@@ -191,11 +191,27 @@ def test_help_explains_every_field(capsys):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(capsys, command):
+def test_every_command_has_help(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as stop:
         main([*command.split(), "--help"])
     assert not stop.value.code
-    assert f"randpos {command}" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert f"randpos {command}" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert not re.search("^│ +│$", text, flags=re.MULTILINE)
+
+
+def test_help_flows_over_the_line_breaks_of_the_source(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    for command, words in (
+        ("sweep", "By default laptop; in a grid file"),
+        ("evaluate", "as far as the encoding permits"),
+        ("runs", "of a --status, --task or --encoding; without"),
+    ):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert words in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [[], ["-h"], ["--help"]])

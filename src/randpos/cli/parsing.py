@@ -1,11 +1,17 @@
 """Parses a command line: defaults of a budget, help, and messages for mistakes."""
 
+import ast
 import contextlib
 import dataclasses
 import difflib
 import functools
+import inspect
 import io
+import itertools
 import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -57,12 +63,13 @@ def parse(name: str, arguments: Sequence[str], kind: Callable[..., Any]) -> Call
     if name == "train":
         chosen = budget_of(arguments)
         options["default"] = kind(experiment=preset(chosen), budget=chosen)
-    said = io.StringIO()
+    said, asked = io.StringIO(), _Help()
     try:
-        with contextlib.redirect_stderr(said):
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(asked):
             return tyro.cli(kind, **options)
     except SystemExit as stop:
         if not stop.code:
+            print(tidy(asked.getvalue(), shutil.get_terminal_size().columns), end="")
             raise
         options["args"] = ["--help"]
         raise misread_option(name, arguments, flags_of(kind, options)) or UserError(
@@ -70,11 +77,48 @@ def parse(name: str, arguments: Sequence[str], kind: Callable[..., Any]) -> Call
         ) from stop
 
 
+class _Help(io.StringIO):
+    """Collects help as standard output would get it: with its colours and frames."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown = sys.stdout
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of standard output, which decides how boxes are drawn."""
+        return self._shown.encoding or "utf-8"
+
+    def isatty(self) -> bool:
+        """Tells whether standard output is a terminal."""
+        return self._shown.isatty()
+
+
+def tidy(text: str, width: int) -> str:
+    """Returns help with the lines above its boxes wrapped, and without the boxes' empty lines.
+
+    >>> print(tidy("Trains a model of a task.\\n\\n│ --steps INT  Steps. │\\n│        │\\n", 15))
+    Trains a model
+    of a task.
+    <BLANKLINE>
+    │ --steps INT  Steps. │
+    <BLANKLINE>
+    """
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if re.fullmatch(r"(\x1b\[[0-9;]*m)*│(\x1b\[[0-9;]*m)* +(\x1b\[[0-9;]*m)*│\S*", line):
+            continue
+        long = len(line) > width and not re.match(r"(\x1b\[[0-9;]*m)*[╭╰│]", line)
+        indent = " " * 4 if line.startswith((" ", "usage")) else ""
+        lines += textwrap.wrap(line, width, subsequent_indent=indent) if long else [line]
+    return "\n".join(lines)
+
+
 def description(name: str, kind: Callable[..., Any]) -> str:
     """Returns the text above a command's options: what it does, and two examples."""
-    about = re.sub(r"\n +", "\n", kind.__doc__ or "")
+    paragraphs = [" ".join(part.split()) for part in (kind.__doc__ or "").split("\n\n")]
     lines = [f"  randpos {example}" for example in COMMANDS[name].examples]
-    return "\n".join([about.strip(), "", "Examples:", *lines])
+    return "\n".join(["\n\n".join(paragraphs), "", "Examples:", *lines])
 
 
 def budget_of(arguments: Sequence[str]) -> str:
@@ -93,12 +137,15 @@ def budget_of(arguments: Sequence[str]) -> str:
 def show_plainly(kind: Any) -> None:
     """Prepares a command's class for its help, once: names for positionals, no empty defaults."""
     hints = get_type_hints(kind, include_extras=True)
+    helps = explanations(kind)
     for field in dataclasses.fields(kind):
         hint = hints[field.name]
         bare, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
         if dataclasses.is_dataclass(bare):
             show_plainly(bare)
         options: dict[str, Any] = {}
+        if field.name in helps:
+            options["help"] = helps[field.name]
         if field.default is None or field.default in ((), ""):
             options["help_behavior_hint"] = ""
         if field.default is None:
@@ -110,6 +157,24 @@ def show_plainly(kind: Any) -> None:
             options["metavar"] = shown if needed else f"[{shown}]"
         if options:
             kind.__annotations__[field.name] = Annotated[hint, tyro.conf.arg(**options)]
+
+
+def explanations(kind: type) -> dict[str, str]:
+    """Returns the docstrings below the fields of a class and of its bases, each as one line.
+
+    The parser's own reading keeps the line breaks of the source.
+    """
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        if not dataclasses.is_dataclass(base):
+            continue
+        (body,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        assert isinstance(body, ast.ClassDef)
+        for field, below in itertools.pairwise(body.body):
+            match field, below:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(str(text))):
+                    found[name] = " ".join(text.split())
+    return found
 
 
 def metavar(kind: Any) -> str:

@@ -10,11 +10,14 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from randpos.errors import UserError
 from randpos.paper.looks import encoding_order, look, task_order, task_title
 from randpos.results.figures.style import (
+    CHANCE,
     GUIDE,
+    NOTE,
     WIDTH,
     caption,
     chance_line,
@@ -38,11 +41,21 @@ WAYS: dict[str, dict[str, Any]] = {
     "per_example": {"linestyle": "-"},
 }
 SCALES: dict[str, dict[str, Any]] = {
-    "constant": {"marker": "", "linewidth": 1.0},
-    "log": {"marker": "o", "linewidth": 1.6},
+    "constant": {"marker": "v", "linewidth": 0.8},
+    "log": {"marker": "o", "linewidth": 1.5},
 }
 """Lines of the two scales of attention."""
-IN_DOMAIN: dict[str, Any] = {"linestyle": "-.", "linewidth": 0.8, "alpha": 0.7}
+IN_DOMAIN: dict[str, Any] = {"linestyle": "-.", "linewidth": 0.8, "alpha": 0.7, "markersize": 2.6}
+ONE_RUN: dict[str, Any] = {
+    "linestyle": "",
+    "marker": "o",
+    "markersize": 2.6,
+    "markeredgewidth": 0,
+    "alpha": 0.35,
+}
+TRAINED: dict[str, Any] = {"color": GUIDE, "linestyle": "--", "linewidth": 0.9}
+SEEDS: dict[str, Any] = {"alpha": 0.12, "linewidth": 0}
+"""Accuracies up to N, the dot of a single run, the longest training length, the band over seeds."""
 
 
 def _selected(
@@ -101,32 +114,25 @@ def choose_maximum_of_store(records: StoreTables, store: Path) -> Figure:
                 (handles[style["label"]],) = axes.plot(
                     *_means(part, "ratio", "score"), **style, gid=f"{encoding} {dropout:g}"
                 )
-                axes.plot(
+                inside = style | IN_DOMAIN | {"label": f"{style['label']}: up to N"}
+                (handles[inside["label"]],) = axes.plot(
                     *_means(part, "ratio", "in_domain"),
-                    **IN_DOMAIN,
-                    color=style["color"],
+                    **inside,
                     gid=f"{encoding} {dropout:g} in-domain",
                 )
-                axes.plot(
-                    part["ratio"].to_numpy(),
-                    part["score"].to_numpy(),
-                    gid="runs",
-                    linestyle="",
-                    marker="o",
-                    markersize=2.6,
-                    markeredgewidth=0,
-                    color=style["color"],
-                    alpha=0.35,
-                )
+                scores = part["ratio"].to_numpy(), part["score"].to_numpy()
+                axes.plot(*scores, **ONE_RUN, color=style["color"], gid="runs")
         axes.set_xscale("log", base=2)
         ticks = sorted(set(there["ratio"]))
         axes.set_xticks(ticks, [f"{ratio:g}" for ratio in ticks])
         axes.minorticks_off()
         axes.set_xlabel("L / longest tested sequence")
     panels[0, 0].set_ylabel("Accuracy (%)")
-    inside = Line2D([], [], color="black", label="Up to N", **IN_DOMAIN)
-    samples = [*handles.values(), inside, sample_chance()]
-    figure.legend(handles=samples, loc="outside upper left", ncols=2)
+    # A legend is filled column by column: scores, then accuracies up to N.
+    lines = list(handles.values())
+    one = Line2D([], [], color="black", label="Score of one run", **ONE_RUN)
+    samples = [*lines[::2], one, *lines[1::2], sample_chance()]
+    figure.legend(handles=samples, loc="outside upper left", ncols=2, handlelength=2.6, fontsize=6)
     remark = "Score: mean accuracy over lengths N+1 to M. Lines: mean over seeds; dots: every run."
     caption(figure, remark, *notes)
     return figure
@@ -138,6 +144,7 @@ def draws_of_store(records: StoreTables, store: Path) -> Figure:
     runs, notes = _selected(records, draw_runs, "draws", "how often positions are drawn")
     tasks = task_order(set(runs["task"]))
     figure, panels = _panels(tasks)
+    handles: dict[str, Any] = {}
     for axes, task in zip(panels[0], tasks, strict=True):
         there = runs.filter(pl.col("task") == task)
         _shares(axes, task)
@@ -148,15 +155,18 @@ def draws_of_store(records: StoreTables, store: Path) -> Figure:
                 if not curves or any(len(curve) != len(curves[0]) for curve in curves):
                     continue
                 steps, accuracies = curves[0][:, 0], np.array([c[:, 2] for c in curves])
-                style = {"color": look(encoding).color, **WAYS[way]}
-                axes.plot(steps, accuracies.mean(axis=0), **style, gid=f"{encoding} {way}")
+                label = f"{look(encoding).label}, {way.replace('_', ' ')}"
+                style = {"color": look(encoding).color, "label": label, **WAYS[way]}
+                (handles[label],) = axes.plot(
+                    steps, accuracies.mean(axis=0), **style, gid=f"{encoding} {way}"
+                )
                 low, high = accuracies.min(axis=0), accuracies.max(axis=0)
-                axes.fill_between(steps, low, high, color=style["color"], alpha=0.12, linewidth=0)
+                axes.fill_between(steps, low, high, color=style["color"], **SEEDS)
         axes.set_xlabel("Training step")
     panels[0, 0].set_ylabel("Accuracy in training (%)")
-    shown = sorted(set(runs["draw"]))
-    samples = [Line2D([], [], color="black", **WAYS[w], label=w.replace("_", " ")) for w in shown]
-    figure.legend(handles=[*samples, sample_chance()], loc="outside upper left", ncols=3)
+    band = Patch(color=NOTE, **SEEDS | {"alpha": 0.2}, label="Lowest to highest seed")
+    samples = [*handles.values(), band, sample_chance()]
+    figure.legend(handles=samples, loc="outside upper left", ncols=2, handlelength=2.6)
     caption(figure, "Lines: mean over seeds; bands: from the lowest to the highest seed.", *notes)
     return figure
 
@@ -212,8 +222,7 @@ def peaked(
                 if part.is_empty():
                     continue
                 label = f"{look(encoding).label}, {'log n/√d' if scale == 'log' else '1/√d'}"
-                style = {"color": look(encoding).color, "linestyle": look(encoding).line}
-                style |= {**SCALES[scale], "markersize": 3.0, "label": label}
+                style = line_style(encoding) | SCALES[scale] | {"markersize": 3.2, "label": label}
                 points = accuracies.filter(pl.col("run").is_in(part["run"].implode()))
                 (handles[label],) = upper.plot(
                     *_means(points, "length", "accuracy"), **style, gid=f"{encoding} {scale}"
@@ -222,21 +231,25 @@ def peaked(
                 mean = np.mean([entropies[run][1].mean(axis=1) for run in part["run"]], axis=0)
                 lower.plot(lengths, mean, **style, gid=f"{encoding} {scale}")
         for axes in (upper, lower):
-            axes.axvline(there["training_length"][0], color=GUIDE, linewidth=0.8)
+            axes.axvline(there["training_length"][0], **TRAINED)
+            axes.set_xlabel("Sequence length")
         lengths = np.array(entropies[there["run"][0]][0])
-        lower.plot(
-            lengths, np.log(lengths), color="black", linestyle=":", linewidth=0.8, gid="log n"
-        )
+        lower.plot(lengths, np.log(lengths), **CHANCE, gid="log n")
         lower.set_xscale("log", base=2)
         lower.set_xticks(lengths, [str(length) for length in lengths])
         lower.minorticks_off()
-        lower.set_xlabel("Sequence length")
     panels[0, 0].set_ylabel("Accuracy (%)")
     panels[1, 0].set_ylabel("Entropy of attention (nats)")
-    figure.legend(handles=list(handles.values()), loc="outside upper left", ncols=2)
+    guides = [
+        Line2D([], [], **TRAINED, label="Longest training length"),
+        Line2D([], [], **CHANCE, label="Chance; below: uniform"),
+    ]
+    figure.legend(
+        handles=[*handles.values(), *guides], loc="outside upper left", ncols=2, handlelength=3
+    )
     remark = (
-        "Mean over seeds. Entropy: mean over layers, heads, queries and 16 sequences. Red: the "
-        "longest training length. Dotted: chance (above), uniform attention, log n (below)."
+        "Mean over seeds. Entropy: mean over layers, heads, queries and 16 sequences. Dotted: "
+        "chance (above), uniform attention, log n (below)."
     )
     caption(figure, remark, *notes)
     return figure
