@@ -131,6 +131,33 @@ def test_the_figure_of_l_draws_the_means_over_the_ratio():
     np.testing.assert_allclose(line(figure, "randomized-relative 0.1"), expected)
 
 
+def unlisted(figure) -> list[str]:
+    """The lines of a figure that no entry of its legend looks like."""
+
+    def looks(one):
+        face = one.get_markerfacecolor() if one.get_marker() not in ("None", "") else ""
+        return (
+            one.get_color(),
+            one.get_linestyle(),
+            one.get_linewidth(),
+            one.get_marker(),
+            str(face),
+        )
+
+    (legend,) = figure.legends
+    listed = {looks(one) for one in legend.get_lines()}
+    lines = [x for axes in figure.axes for x in axes.lines if x.get_gid() != "runs"]
+    return [str(x.get_gid()) for x in lines if looks(x) not in listed]
+
+
+def test_the_legend_of_the_figure_of_l_lists_all_that_is_drawn():
+    figure = choose_maximum_of_store(sweep_over_l(), STORE)
+    assert unlisted(figure) == []
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "Randomized Relative, dropout 0.1: up to N" in words
+    assert {"Score of one run", "Chance"} < set(words)
+
+
 def sweep_over_draws():
     parts = []
     ways: list[tuple[Draw, float]] = [("per_batch", 0.1), ("per_example", 0.2)]
@@ -155,7 +182,9 @@ def test_draws_are_compared_in_tests_and_in_training():
         }
     )
     assert draw_runs(score_runs(store)).runs.height == 6
-    drawn = line(draws_of_store(store, STORE), "randomized-relative per_example")
+    figure = draws_of_store(store, STORE)
+    assert unlisted(figure) == []
+    drawn = line(figure, "randomized-relative per_example")
     np.testing.assert_allclose(drawn, [[100, 0.55], [200, 0.75]])
 
 
@@ -183,6 +212,7 @@ def test_scales_of_attention_are_compared_encoding_by_encoding():
         r: ([20, 40, 200], np.array([[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]])) for r in runs["run"]
     }
     figure = peaked(runs, counted_accuracies(store, runs), entropies, [])
+    assert unlisted(figure) == []
     lower = [x for x in figure.axes[1].lines if x.get_gid() == "relative log"]
     np.testing.assert_allclose(
         np.asarray(lower[0].get_xydata()), [[20, 1.5], [40, 2.5], [200, 3.5]]
