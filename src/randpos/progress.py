@@ -62,6 +62,7 @@ class View:
             TextColumn("{task.fields[status]}"),
             _Clock(),
             console=self.console,
+            speed_estimate_period=300.0,  # a chunk may take more than the usual 30 s
         )
 
     def __enter__(self) -> "View":

@@ -95,9 +95,9 @@ class _Help(io.StringIO):
 
 
 def tidy(text: str, width: int) -> str:
-    """Returns help with the lines above its boxes wrapped, and without the boxes' empty lines.
+    r"""Returns help with the lines above its boxes wrapped, and without the boxes' empty lines.
 
-    >>> print(tidy("Trains a model of a task.\\n\\n│ --steps INT  Steps. │\\n│        │\\n", 15))
+    >>> print(tidy("Trains a model of a task.\n\n│ --steps INT  Steps. │\n│        │\n", 15))
     Trains a model
     of a task.
     <BLANKLINE>

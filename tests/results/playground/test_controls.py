@@ -140,7 +140,7 @@ def test_a_model_refuses_sequences_that_it_has_no_positions_for(show: Show) -> N
     page = show()
     slide(page, 500)
     shown = page.locator("#card-1").inner_text()
-    assert f"a sequence of 1000 tokens, but the model has only {LARGEST} positions" in shown
+    assert f"a sequence of 1,000 tokens, but the model has only {LARGEST} positions" in shown
     assert page.locator("#card-1 .result").is_hidden()
     assert page.locator("#card-0 .cell").count() == 500
 
@@ -168,6 +168,16 @@ def test_the_attention_of_a_head_follows_the_token_pointed_at(show: Show) -> Non
       return Array.from(attention.subarray(2 * 14, 3 * 14));
     }"""
     weights = page.evaluate(script)
+    # The colours reach from the page's to the card's, however small the weights are.
+    strongest = """() => {
+      const canvas = document.querySelector("#card-0 canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const name = getComputedStyle(document.documentElement).getPropertyValue("--side-0");
+      const wanted = [1, 3, 5].map((at) => parseInt(name.trim().slice(at, at + 2), 16));
+      return data.some((_, i) => i % 4 === 0 && wanted.every((c, j) => data[i + j] === c));
+    }"""
+    assert page.evaluate(strongest)
+    assert "Full colour: " in card.locator(".scale").inner_text()
     card.locator("canvas").scroll_into_view_if_needed()
     box = card.locator("canvas").bounding_box()
     assert box is not None

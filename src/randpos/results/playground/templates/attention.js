@@ -7,6 +7,7 @@ function makeAttention(side, point) {
   const rowMark = make("div", { class: "row-mark", hidden: true });
   const borders = ["across", "down"].map((kind) => make("div", { class: `border ${kind}` }));
   const map = make("div", { class: "map", role: "img" }, canvas, ...borders, rowMark);
+  const scale = make("p", { class: "note scale" });
   const words = make("p", { class: "note reading" });
   let shown = null;
 
@@ -31,10 +32,12 @@ function makeAttention(side, point) {
         if (weights[q * time + k] > strongest[at]) strongest[at] = weights[q * time + k];
       }
     }
+    const top = strongest.reduce((a, b) => Math.max(a, b), 0);
+    scale.replaceChildren(`Rows: queries. Columns: keys. Full colour: ${percent(top)}`);
     const [low, high] = colours();
     const image = new ImageData(size, size);
     strongest.forEach((weight, i) => {
-      const share = Math.sqrt(weight); // small weights are seen too
+      const share = Math.sqrt(weight / top); // small weights are seen too
       for (let c = 0; c < 3; c++) image.data[4 * i + c] = low[c] + share * (high[c] - low[c]);
       image.data[4 * i + 3] = 255;
     });
@@ -76,5 +79,5 @@ function makeAttention(side, point) {
     paint();
   }
 
-  return { nodes: [map, words], show, mark };
+  return { nodes: [map, scale, words], show, mark };
 }

@@ -19,5 +19,5 @@ function drawPlace(model, time, random = Math.random) {
 // Why a model cannot read a sequence of so many tokens, or null.
 function tooLong(model, time) {
   if (model.limit === null || time <= model.limit) return null;
-  return `This input makes a sequence of ${time} tokens, but the model has only ${model.limit} positions. Choose a shorter one.`;
+  return `This input makes a sequence of ${number(time)} tokens, but the model has only ${number(model.limit)} positions. Choose a shorter one.`;
 }
