@@ -77,7 +77,9 @@ def _markdown(table: Table) -> str:
             text = text.replace(sign, f"\\{sign}")
         return text.replace("&", "&amp;")
 
-    lines = [f"### {escape(table.title)}", ""]
+    # The name is the heading; what the numbers are is a sentence below it.
+    name, _, about = escape(table.title).partition(". ")
+    lines = [f"### {name}", "", *([f"{about}.", ""] if about else [])]
     for view in table.views():
         heads = ["Level", "Task", *map(escape, _headings(table))]
         lines += [f"**{HEADINGS[view]}**", "", f"| {' | '.join(heads)} |"]
