@@ -158,6 +158,17 @@ def test_listing_the_commands_imports_no_library():
     assert done.stderr == "set()\n"
 
 
+def test_the_command_line_silences_the_compilers_alarms():
+    code = "import sys; sys.argv = ['randpos']; import randpos, os"
+    code += "; print(os.environ['TF_CPP_MIN_LOG_LEVEL'])"
+    line, clean = [sys.executable, "-c", code], {**os.environ}
+    clean.pop("TF_CPP_MIN_LOG_LEVEL", None)
+    for level, wanted in ((None, "3"), ("0", "0")):
+        env = clean if level is None else {**clean, "TF_CPP_MIN_LOG_LEVEL": level}
+        done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=300)
+        assert done.stdout == f"{wanted}\n"
+
+
 def test_a_crash_inside_a_library_is_a_sentence_and_a_file(capsys, monkeypatch, tmp_path):
     def crash(*_, **__):
         raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory\nwhile allocating")

@@ -19,6 +19,8 @@ def _is_command() -> bool:
 
 
 if _is_command():
+    # XLA prints five lines that ask for a bug report if compiling takes more than two minutes.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     for number in range(3):
         try:
             os.fstat(number)

@@ -57,6 +57,17 @@ def test_numbers_on_the_page_are_those_of_the_tables() -> None:
                     assert text.replace("−", "-") == table.text(row, column, view)
 
 
+def test_the_budget_with_intervals_is_shown_before_that_of_more_cells() -> None:
+    many = [run(task, "rope", steps=9000) for task in ("even_pairs", "bucket_sort", "odds_first")]
+    pair = [run("even_pairs", e, s) for e in ("rope", "randomized-rope") for s in range(3)]
+    page = data_of(
+        make_page(scored([(row, 0.5 + row["seed"] / 9) for row in many + pair])), "summary"
+    )
+    assert [text.partition(" ")[0] for text in page["budgets"]] == ["1,000", "9,000"]
+    page = data_of(make_page(scored([(row, 0.5) for row in many + pair[::3]])), "summary")
+    assert [text.partition(" ")[0] for text in page["budgets"]] == ["9,000", "1,000"]
+
+
 def test_names_from_the_store_cannot_end_the_data() -> None:
     store = scored([(run(HOSTILE, "none", reason=HOSTILE), 0.5)])
     page = make_page(store, {HOSTILE: Picture(b"<svg><script>alert(2)</script></svg>", HOSTILE)})
