@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: demo results test test-all lint docs format bench clean
+.PHONY: demo results test test-random test-all lint docs format bench clean
 
 demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which one generalizes
 	$(BIN)/randpos reproduce curves --budget laptop --tasks even_pairs \
@@ -14,15 +14,32 @@ demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which o
 # and fusion emitters, which randpos's own programs never use, double it for the smallest ones.
 QUICK := XLA_FLAGS="--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true \
 	--xla_cpu_use_fusion_emitters=false"
-# One more process than cores: some tests wait for processes that they started.
-PYTEST := $(BIN)/pytest -n $$(($(JOBS) + 1)) --dist loadfile --no-loadscope-reorder -q
+PYTEST := $(BIN)/pytest -q
+PARALLEL := -n $(JOBS) --dist loadfile --no-loadscope-reorder
+# Every process of pytest imports what its tests import, and PyTorch and transformers take most of
+# the time of that: one process has all tests that need them. It is one more than there are
+# cores: some tests wait for processes that they started.
+TORCH := tests/benchmark tests/huggingface tests/pytorch tests/recipes tests/test_docs.py \
+	tests/test_samplers.py
 test: $(VENV)/.dev  ## Everything that must hold: lint, types, import contract, documents, tests
 	$(MAKE) -j $(JOBS) lint docs browser
-	$(QUICK) $(PYTEST) -m "not slow"
+	$(MAKE) -j 2 test-core test-torch
+
+.PHONY: test-core test-torch
+test-core: $(VENV)/.dev
+	$(QUICK) $(PYTEST) $(PARALLEL) -m "not slow" $(ORDER) $(TORCH:%=--ignore=%)
+
+test-torch: $(VENV)/.dev
+	$(QUICK) $(PYTEST) -m "not slow" $(ORDER) $(TORCH)
+
+ORDERS ?= 1 2 3
+test-random: $(VENV)/.dev  ## The tests in random order, once for each seed of ORDERS
+	for seed in $(ORDERS); do \
+		$(MAKE) -j 2 test-core test-torch ORDER="-p randomly --randomly-seed=$$seed" || exit; done
 
 test-all: $(VENV)/.all  ## The same with the slow tests, compiled as for users
 	$(MAKE) -j $(JOBS) lint docs browser
-	$(PYTEST)
+	$(PYTEST) $(PARALLEL)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

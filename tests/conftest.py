@@ -12,6 +12,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 import jax
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from tests.browser import MISSING
 
@@ -19,6 +20,10 @@ jax.config.update("jax_platforms", "cpu")
 # Same examples every time: a test that fails on one machine fails on all.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
 settings.load_profile("fixed")
+# Hypothesis also draws constants that it reads in the source of all modules that are loaded: then
+# examples depend on which other tests were collected, and every process parses all files.
+if hasattr(providers, "_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
 
 LONGEST = [
     "tests/sweeps/test_processes.py",
