@@ -140,7 +140,7 @@ def test_asked_a_second_time_to_end_it_does_so_at_once(monkeypatch):
 def run(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
     """Runs the command line in a process of its own."""
     line = [sys.executable, "-m", "randpos", *arguments]
-    return subprocess.run(line, stderr=subprocess.PIPE, text=True, timeout=300, **options)
+    return subprocess.run(line, stderr=subprocess.PIPE, text=True, timeout=900, **options)
 
 
 def test_an_interrupt_while_libraries_are_imported_shows_nothing(tmp_path):
@@ -154,7 +154,7 @@ def test_listing_the_commands_imports_no_library():
     code = "import sys; from randpos.cli.main import main; main(['--help']); main(['--version'])"
     code += "; print({'jax', 'tyro', 'rich', 'polars'} & set(sys.modules), file=sys.stderr)"
     line = [sys.executable, "-c", code]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(line, capture_output=True, text=True, timeout=900)
     assert done.stderr == "set()\n"
 
 

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 TRIED: Counter[str] = Counter()
 """How many inputs each test has tried."""
-PATIENCE = 30
-"""Seconds after which an input counts as one that hangs; it should take a small part of one."""
+PATIENCE = 120
+"""Seconds after which an input counts as one that hangs, also on a busy machine."""
 
 ROOM = 2**31
 """Bytes that an input may take beyond what the process had before."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from randpos.results import write_page
 from randpos.results.page.sections import Picture
@@ -17,6 +17,9 @@ from tests.browser import MISSING, find_browser, is_required
 from tests.results.stores import packed
 
 Open = Callable[..., Page]
+PATIENCE = 120_000
+"""Milliseconds that a page may take, on a machine that is busy with other work."""
+expect.set_options(timeout=PATIENCE)
 SHOW_EVERYTHING = """() => {
     const box = document.getElementById("show-all");
     if (box && !box.checked) box.click(); // the playground has none
@@ -66,6 +69,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         what: StoreTables | str, width: int = 1280, everything: bool = True, **options: Any
     ) -> Page:
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda m: problems.append(f"console: {m.text}"))

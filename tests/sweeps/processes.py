@@ -28,8 +28,8 @@ evaluation = {{batch = 16}}
 [axes]
 seed = {seeds}
 """
-PATIENCE = 300.0
-"""Seconds after which something hangs."""
+PATIENCE = 900.0
+"""Seconds after which something hangs, also on a machine that is busy with other work."""
 
 
 def environment(cache: Path, **more: str) -> dict[str, str]:

@@ -182,7 +182,7 @@ def test_when_the_executor_does_not_recover_the_sweep_stops_and_no_run_has_faile
 def test_two_workers_do_not_compile_the_same_program_while_there_is_another(tmp_path):
     """The first two jobs of task A are next to each other in the queue; B comes after them."""
     runs = [tiny(task=task, seed=seed) for task in ("even_pairs", "bucket_sort") for seed in (0, 1)]
-    order, both = [], threading.Barrier(2, timeout=30)
+    order, both = [], threading.Barrier(2, timeout=300)
 
     def compile_together(run: Experiment, emit: Emit, _: int) -> None:
         order.append(run.task)
@@ -205,7 +205,7 @@ def test_workers_stay_with_a_program_while_all_are_busy(tmp_path, slots, loads):
     """Six jobs of three programs: two workers must share one of them, one worker shares none."""
     tasks = ("even_pairs", "bucket_sort", "cycle_navigation")
     runs = [tiny(task=task, seed=seed) for task in tasks for seed in (0, 1)]
-    order, rounds = [], threading.Barrier(slots, timeout=30)
+    order, rounds = [], threading.Barrier(slots, timeout=300)
 
     def work(run: Experiment, emit: Emit, _: int) -> None:
         order.append((threading.get_ident(), run.task))
@@ -281,7 +281,7 @@ def test_an_interrupt_asks_the_workers_to_stop_and_waits_for_them(tmp_path, monk
 
     def wait(experiment: Experiment, emit: Emit, _: int) -> None:
         at_work.set()
-        assert told.wait(30)
+        assert told.wait(300)
         raise WorkerLostError("it ended as it was asked to")
 
     driver, fake = sweep(tmp_path, wait, most=1)

@@ -17,7 +17,7 @@ EXPERIMENT = tiny(test_length=8)
 def join(tests: BackgroundTests) -> None:
     for thread in threading.enumerate():
         if thread.name == tests.name:
-            thread.join(timeout=120)
+            thread.join(timeout=600)
 
 
 def test_the_tests_compile_nothing_more_and_find_the_same(monkeypatch):

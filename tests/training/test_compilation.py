@@ -87,7 +87,7 @@ def test_two_processes_compile_a_program_once(tmp_path):
     for process in processes:
         process.stdin.write("go\n")
         process.stdin.flush()
-    said = [process.communicate(timeout=120)[0].split() for process in processes]
+    said = [process.communicate(timeout=900)[0].split() for process in processes]
     assert sorted(said) == [["0", "0"], ["1", "0"]]
 
 
@@ -129,7 +129,7 @@ def compile_in_threads(*programs: Program) -> None:
 
 def test_those_who_waited_read_the_program_at_the_same_time(cache, monkeypatch):
     """Many workers on one program would otherwise queue to read it."""
-    waiting, all_wait, together = set(), threading.Event(), threading.Barrier(3, timeout=60)
+    waiting, all_wait, together = set(), threading.Event(), threading.Barrier(3, timeout=300)
     real = compilation.fcntl.flock
 
     def flock(handle: int, how: int) -> None:
@@ -142,14 +142,14 @@ def test_those_who_waited_read_the_program_at_the_same_time(cache, monkeypatch):
             raise
 
     monkeypatch.setattr(compilation.fcntl, "flock", flock)
-    program = Program(deed=lambda n: all_wait.wait(60) if n == 1 else together.wait())
+    program = Program(deed=lambda n: all_wait.wait(300) if n == 1 else together.wait())
     compile_in_threads(*[program] * 4)
     assert all_wait.is_set()
     assert program.compiled == 4
 
 
 def test_different_programs_do_not_wait(cache):
-    together = threading.Barrier(2, timeout=60)
+    together = threading.Barrier(2, timeout=300)
     compile_in_threads(*(Program(name, lambda _: together.wait()) for name in ("one", "two")))
     assert not together.broken
 

@@ -95,7 +95,7 @@ def test_the_served_page_follows_the_store_and_keeps_what_was_chosen(
     choose(page, "table1", "paper")
     page.evaluate("window.before = true")
     packed(site.store, 0.625, 0.875, 0.25)
-    page.wait_for_function("() => window.before === undefined", timeout=60_000)
+    page.wait_for_function("() => window.before === undefined")
     page.wait_for_selector("html[data-ready=yes]")
     assert page.locator("#table1-paper").is_checked()
     assert "3 complete" in page.locator("#counts").inner_text()
