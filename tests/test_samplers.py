@@ -1,7 +1,6 @@
 """JAX, NumPy and PyTorch draw positions from the same distribution."""
 
 import itertools
-import math
 from collections import Counter, defaultdict
 
 import jax
@@ -47,16 +46,17 @@ def uniform(counts, categories: int) -> bool:
     return stats.chisquare(observed).pvalue > P_VALUE
 
 
-@pytest.mark.parametrize(("length", "maximum"), [(1, 1), (1, 9), (7, 7), (40, 2048), (0, 5)])
-def test_positions_are_ascending_distinct_and_in_range(sample, length, maximum):
-    drawn = sample(1, length, maximum=maximum, batch=50)
-    assert drawn.shape == (50, length)
-    assert sample(1, length, maximum=maximum).shape == (length,)
-    assert (np.diff(drawn, axis=-1) > 0).all()
-    assert ((drawn >= 1) & (drawn <= maximum)).all()
+def test_positions_are_ascending_distinct_and_in_range(sample):
+    for length, maximum in ((1, 1), (1, 9), (7, 7), (40, 2048), (0, 5)):
+        drawn = sample(1, length, maximum=maximum, batch=50)
+        assert drawn.shape == (50, length)
+        assert sample(1, length, maximum=maximum).shape == (length,)
+        assert (np.diff(drawn, axis=-1) > 0).all()
+        assert ((drawn >= 1) & (drawn <= maximum)).all()
 
 
-@pytest.mark.parametrize(("length", "maximum"), [(1, 7), (2, 6), (3, 6), (5, 7)])
+# PyTorch draws with replacement and drops duplicates up to half of all positions; else it permutes.
+@pytest.mark.parametrize(("length", "maximum"), [(1, 7), (3, 6), (4, 8), (5, 7)])
 def test_every_subset_is_equally_likely(sample, length, maximum):
     drawn = sample(2, length, maximum=maximum, batch=6000)
     subsets = list(itertools.combinations(range(1, maximum + 1), length))
@@ -91,14 +91,6 @@ def test_each_pair_is_included_with_its_probability(sample):
     assert np.abs(together - p).max() < 5 * np.sqrt(p * (1 - p) / draws)
 
 
-@pytest.mark.parametrize(("length", "maximum"), [(3, 6), (4, 8)])
-def test_a_draw_of_half_of_all_positions_is_uniform_too(sample, length, maximum):
-    """PyTorch draws with replacement and drops duplicates up to here, and permutes above."""
-    drawn = sample(9, length, maximum=maximum, batch=6000)
-    counts = Counter(map(tuple, drawn.tolist()))
-    assert uniform(list(counts.values()), math.comb(maximum, length))
-
-
 @pytest.mark.parametrize("framework", ["numpy", "torch"])
 def test_a_large_maximum_costs_no_memory(framework):
     """A permutation of 2^50 positions could not be formed."""
@@ -126,16 +118,16 @@ def test_too_small_a_maximum_is_a_sentence(sample):
         sample(0, 20, maximum=16)
 
 
-@pytest.mark.parametrize("chunks", [1, 2, 3, 8])
-@pytest.mark.parametrize(("length", "maximum"), [(1, 1), (2, 9), (8, 8), (20, 64)])
-def test_skipwise_positions_are_contiguous_chunks(skipwise, chunks, length, maximum):
-    drawn = skipwise(1, length, maximum=maximum, chunks=chunks, batch=100)
-    steps = np.diff(drawn, axis=-1)
-    assert drawn.shape == (100, length)
-    assert (drawn[:, 0] == 1).all()
-    assert (steps >= 1).all()
-    assert (drawn <= maximum).all()
-    assert ((steps > 1).sum(axis=-1) <= chunks - 1).all()
+def test_skipwise_positions_are_contiguous_chunks(skipwise):
+    sizes = ((1, 1), (2, 9), (8, 8), (20, 64))
+    for chunks, (length, maximum) in itertools.product((1, 2, 3, 8), sizes):
+        drawn = skipwise(1, length, maximum=maximum, chunks=chunks, batch=100)
+        steps = np.diff(drawn, axis=-1)
+        assert drawn.shape == (100, length)
+        assert (drawn[:, 0] == 1).all()
+        assert (steps >= 1).all()
+        assert (drawn <= maximum).all()
+        assert ((steps > 1).sum(axis=-1) <= chunks - 1).all()
 
 
 def test_skipwise_law_is_that_of_the_paper(skipwise):

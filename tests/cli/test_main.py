@@ -60,23 +60,17 @@ def refusal(capsys, *arguments: str) -> str:
         (["train", "--task", "nowhere:Task"], "nowhere"),
         (["train", "--encoding", "rotary"], "Unknown encoding 'rotary'"),
         (["train", "--budget", "smok"], "Unknown budget 'smok'; did you mean 'smoke'?"),
-        (["train", "--preset=desktop"], "Unknown budget 'desktop'"),
         (["train", "--preset"], "budget"),
         (["train", "--lr", "1e-3"], "no option '--lr'; did you mean --learning-rate?"),
         (["train", "--max-length", "9"], "did you mean --test-length?"),
         (["train", "--warmup", "9"], "did you mean --optimizer.warmup?"),
         (["train", "--taks", "x"], "did you mean --task?"),
         (["evaluate", "x", "--max_lenght", "9"], "did you mean --max-length?"),
-        (["train", "--learning-rate", "nan"], "learning_rate=nan"),
-        (["train", "--rates", "0"], "learning_rate=0.0"),
-        (["train", "--seeds", "-1"], "seed=-1"),
         (["train", "--seeds", "1", "1"], "must not repeat"),
         (["train", "--model.heads", "7"], "heads=7 does not divide dim=64"),
         (["train", "--positions.maximum", "99"], "--positions.maximum 400"),
         (["train", "--positions.reading", "nearest"], "nearest"),
-        (["train", "--lengths.name", "random"], "random"),
         (["train", "--test-length", "39"], "--test-length 40"),
-        (["train", "--evaluation.stride", "0"], "evaluation.stride=0"),
         (
             ["train", "--model.dim", "1000000", "--model.heads", "1"],
             "make a model of 25,002,570,000,000",
@@ -85,27 +79,20 @@ def refusal(capsys, *arguments: str) -> str:
         (["train", "--batch", "2147483647"], "batch=2147483647 is too large for 80 tokens"),
         (["train", "--evaluation.batch", "2147483647"], "evaluation.batch=2147483647 is too large"),
         (["train", "--save-every", "nan"], "save_every=nan must be a number of seconds"),
-        (["train", "--track", "mlflow"], "mlflow"),
         (["train", "--format", "xml"], "xml"),
         (["evaluate"], "evaluate"),
         (["evaluate", "nothing"], "There is no run 'nothing'"),
         (["evaluate", "nothing", "more"], "more"),
-        (["evaluate", "nothing", "--batch", "0"], "There is no run"),
         (["export", "nothing"], "There is no run 'nothing'"),
         (["tasks", "show"], "tasks show needs a name"),
         (["tasks", "show", "reverse"], "Unknown task 'reverse'"),
-        (["tasks", "show", "reverse_string", "--length", "0"], "length is 0"),
-        (["tasks", "show", "reverse_string", "--count", "0"], "count is 0"),
         (["tasks", "show", "reverse_string", "--length", str(10**9)], "must be 10,000 or less"),
-        (["tasks", "show", "reverse_string", "--count", str(10**9)], "must be 10,000 or less"),
         (["tasks", "show", "reverse_string", *LONG], "are more than 1,000,000 tokens"),
         (["tasks", "show", "reverse_string", "--seed", str(10**23)], "must lie between 0 and"),
-        (["tasks", "show", "reverse_string", "--seed", "-1"], "seed=-1 must lie between 0 and"),
         (["tasks", "dance"], "dance"),
         (["runs", "--store", "long" * 500], "File name too long"),
         (["runs", "--store", ""], "--store is empty"),
         (["report", "runs", "--out="], "--out is empty"),
-        (["encodings", "--format", "xml"], "xml"),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
 )
@@ -154,10 +141,10 @@ def test_without_flags_the_budget_is_a_laptops():
     assert experiment_of("--budget", "paper") == Experiment()
 
 
-@pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.parametrize("form", ["--budget {}", "--budget={}", "--preset {}"])
-def test_a_budget_sets_the_defaults(name, form):
-    assert experiment_of(*form.format(name).split()) == preset(name)
+def test_a_budget_sets_the_defaults():
+    for name in PRESETS:
+        assert experiment_of("--budget", name) == preset(name)
+    assert experiment_of("--budget=smoke") == experiment_of("--preset", "smoke") == preset("smoke")
 
 
 def test_a_flag_overrides_a_budget():
@@ -190,16 +177,16 @@ def test_help_explains_every_field(capsys):
         assert noise not in text
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help(capsys, monkeypatch, command):
+def test_every_command_has_help(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    with pytest.raises(SystemExit) as stop:
-        main([*command.split(), "--help"])
-    assert not stop.value.code
-    text = capsys.readouterr().out
-    assert f"randpos {command}" in text
-    assert max(map(len, text.splitlines())) <= 80
-    assert not re.search("^│ +│$", text, flags=re.MULTILINE)
+    for command in COMMANDS:
+        with pytest.raises(SystemExit) as stop:
+            main([*command.split(), "--help"])
+        assert not stop.value.code
+        text = capsys.readouterr().out
+        assert f"randpos {command}" in text
+        assert max(map(len, text.splitlines())) <= 80
+        assert not re.search("^│ +│$", text, flags=re.MULTILINE)
 
 
 def test_help_flows_over_the_line_breaks_of_the_source(capsys, monkeypatch):

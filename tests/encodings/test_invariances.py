@@ -17,9 +17,9 @@ def logits(name: str, index: jnp.ndarray) -> np.ndarray:
     return np.asarray(encoder(name)(tokens(BUFFER), Positions.at(index)))
 
 
-@pytest.mark.parametrize("shift", [1, 1000])
 @pytest.mark.parametrize("name", RELATIVE)
-def test_only_offsets_matter(name, shift):
+def test_only_offsets_matter(name):
+    shift = 1000
     np.testing.assert_allclose(logits(name, INDEX + shift), logits(name, INDEX), rtol=0, atol=1e-5)
 
 

@@ -13,8 +13,6 @@ from tests.small import (
     NAMES,
     PAD,
     TIME,
-    VARIANTS,
-    Variant,
     encoder,
     padded,
     prefix,
@@ -24,17 +22,9 @@ from tests.small import (
 MASK = jnp.arange(BUFFER)[None] < TIME
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_a_padded_sequence_has_the_logits_of_the_sequence_alone(variant: Variant):
-    model = encoder(variant.name)
-    alone = model(tokens(), variant.place(TIME))
-    inside = model(padded(), variant.place(TIME, BUFFER), mask=MASK)
-    np.testing.assert_allclose(inside[:, :TIME], alone, rtol=0, atol=1e-5)
-
-
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_other_padding_changes_no_bit(variant: Variant):
-    model, positions = encoder(variant.name), variant.place(TIME, BUFFER)
+@pytest.mark.parametrize("name", NAMES)
+def test_other_padding_changes_no_bit(name):
+    model, positions = encoder(name), Randomized(LARGEST).sample(KEY, TIME, BUFFER)
     first, other = (model(padded(pad=p), positions, mask=MASK)[:, :TIME] for p in (PAD, 0))
     np.testing.assert_array_equal(first, other)
 

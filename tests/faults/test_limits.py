@@ -16,7 +16,7 @@ from randpos.sweeps.plan import make_plan
 from randpos.training.evaluation import Evaluator
 from tests.experiments import random_model, tiny
 from tests.fuzz.commands import PROGRESS
-from tests.sweeps.processes import Command, environment, leftovers
+from tests.sweeps.processes import PATIENCE, Command, environment, leftovers
 from tests.sweeps.synthetic import write_run
 
 # File descriptors.
@@ -26,7 +26,7 @@ def limited(command: Command, most: int, of: str = "n") -> str:
     """Runs a sweep that may have so many files open, or so large ones; it must be refused."""
     line = ["sh", "-c", f'ulimit -{of} {most}; exec "$@"', "sh", *command.line]
     process = subprocess.run(
-        line, env=command.environment, capture_output=True, text=True, timeout=300
+        line, env=command.environment, capture_output=True, text=True, timeout=PATIENCE
     )
     assert process.returncode == 2, process.stderr
     assert "Traceback" not in process.stderr
@@ -52,7 +52,7 @@ def test_without_files_for_the_runs_it_names_one_and_they_are_still_to_be_done(t
 ONE_SIZE = Schedule("fixed", 6)
 
 
-@pytest.mark.parametrize(("batch", "parts"), [(16, 2), (17, 2), (17, 4), (5, 8), (3, 3)])
+@pytest.mark.parametrize(("batch", "parts"), [(17, 2), (5, 8)])
 def test_a_batch_in_parts_has_the_same_accuracies(batch, parts):
     experiment = tiny(lengths=ONE_SIZE, evaluation=Evaluation(batch=batch))
     parameters = eqx.filter(random_model(experiment), eqx.is_array)

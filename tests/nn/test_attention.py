@@ -1,7 +1,5 @@
 """Attention by hand against the definition of softmax, in both directions."""
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +10,8 @@ from randpos.nn.attention import log_visible, softmax_attention, softmax_weights
 B, H, Q, K, D = 2, 3, 4, 5, 6
 BIASES = [None, (1, 1, Q, K), (B, 1, Q, K), (1, H, Q, K), (B, H, Q, K)]
 MASKS = [(1, 1, 1, K), (B, 1, 1, K), (1, 1, Q, K), (B, H, Q, K)]
-CASES = list(itertools.product(BIASES, MASKS))
+CASES = [(bias, MASKS[i % len(MASKS)]) for i, bias in enumerate(BIASES)] + [(None, MASKS[-1])]
+"""Every shape of a bias and of a mask."""
 
 
 def draw(shape, seed: int, scale: float = 1.0) -> jax.Array:
@@ -44,12 +43,16 @@ def gradients(attention, q, k, v, bias, mask):
 
 
 @pytest.mark.parametrize(("bias", "mask"), CASES, ids=str)
-def test_attention_is_a_softmax_of_products_and_biases(bias, mask):
+def test_attention_and_its_gradients_are_those_of_a_softmax_of_products_and_biases(bias, mask):
     given = (*inputs(bias), some(mask))
     expected = by_definition(*given)
     q, k, v, bias, allowed = given
     np.testing.assert_allclose(softmax_attention(*given), expected, atol=2e-6)
     np.testing.assert_allclose(softmax_weights(q, k, bias, allowed) @ v, expected, atol=2e-6)
+    found = gradients(softmax_attention, *given)
+    for first, other in zip(found, gradients(by_definition, *given), strict=True):
+        assert first.shape == other.shape
+        np.testing.assert_allclose(first, other, atol=5e-6)
 
 
 def test_a_scale_multiplies_products_and_biases():
@@ -69,15 +72,6 @@ def test_a_scale_multiplies_products_and_biases():
     )
 
 
-@pytest.mark.parametrize(("bias", "mask"), CASES, ids=str)
-def test_gradients_by_hand_are_those_of_autodiff(bias, mask):
-    given = (*inputs(bias), some(mask))
-    found = gradients(softmax_attention, *given)
-    for first, other in zip(found, gradients(by_definition, *given), strict=True):
-        assert first.shape == other.shape
-        np.testing.assert_allclose(first, other, atol=5e-6)
-
-
 def test_forbidden_keys_get_exactly_nothing():
     q, k, _, _ = inputs(None)
     mask = some((B, 1, 1, K))
@@ -86,7 +80,7 @@ def test_forbidden_keys_get_exactly_nothing():
     np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-6)
 
 
-@pytest.mark.parametrize("shape", BIASES, ids=str)
+@pytest.mark.parametrize("shape", [None, BIASES[-1]], ids=str)
 def test_rows_without_any_key_stay_finite(shape):
     given = inputs(shape)
     mask = jnp.ones((B, 1, 1, K), bool).at[0].set(False)
@@ -94,9 +88,8 @@ def test_rows_without_any_key_stay_finite(shape):
     assert all(np.isfinite(g).all() for g in gradients(softmax_attention, *given, mask))
 
 
-@pytest.mark.parametrize("shape", BIASES[-1:], ids=str)
-def test_large_logits_stay_finite(shape):
-    given = (*inputs(shape, scale=300.0), some((B, 1, 1, K)))
+def test_large_logits_stay_finite():
+    given = (*inputs(BIASES[-1], scale=300.0), some((B, 1, 1, K)))
     np.testing.assert_allclose(softmax_attention(*given), by_definition(*given), atol=1e-2)
     assert all(np.isfinite(g).all() for g in gradients(softmax_attention, *given))
 

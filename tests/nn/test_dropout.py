@@ -59,36 +59,32 @@ def test_the_same_key_drops_the_same():
     np.testing.assert_array_equal(dropped(KEY), dropped(KEY))
 
 
-@pytest.mark.parametrize("other", KEYS.values(), ids=KEYS)
-def test_similar_keys_drop_independently(other):
-    assert independent(np.asarray(dropped(KEY)), np.asarray(dropped(other)))
+def test_similar_keys_drop_independently():
+    first = np.asarray(dropped(KEY))
+    for name, key in KEYS.items():
+        assert independent(first, np.asarray(dropped(key))), name
 
 
 @pytest.mark.parametrize("key", [KEY, *KEYS.values()], ids=["zero", *KEYS])
-def test_every_axis_drops_at_the_rate(key):
-    """A chi-square of the counts along each axis: no example, place or channel stands out."""
+def test_elements_drop_at_the_rate_and_independently(key):
     mask = np.asarray(dropped(key))
+    # A chi-square of the counts along each axis: no example, place or channel stands out.
     for axis in range(3):
         counts = mask.sum(tuple({0, 1, 2} - {axis}))
         size = mask.size / len(counts)
         statistic = np.sum((counts - RATE * size) ** 2) / (size * RATE * (1 - RATE))
         assert P_VALUE < stats.chi2.sf(statistic, len(counts)) < 1 - P_VALUE
 
-
-@pytest.mark.parametrize("key", [KEY, *KEYS.values()], ids=["zero", *KEYS])
-def test_neighbours_drop_independently(key):
-    mask = np.asarray(dropped(key))
+    # Neighbours.
     for axis, lag in itertools.product(range(3), (1, 2, 3, 8, 16, 32)):
         moved = np.moveaxis(mask, axis, 0)
         assert independent(moved[lag:], moved[:-lag]), (axis, lag)
 
-
-@pytest.mark.parametrize("key", [KEY, *KEYS.values()], ids=["zero", *KEYS])
-def test_any_two_channels_drop_independently(key):
-    mask = np.asarray(dropped(key)).reshape(-1, SHAPE[-1]).astype(float)
+    # Any two channels.
+    rows = mask.reshape(-1, SHAPE[-1]).astype(float)
     expected = RATE**2
-    scores = mask.T @ mask / len(mask) - expected
-    scores /= np.sqrt(expected * (1 - expected) / len(mask))
+    scores = rows.T @ rows / len(rows) - expected
+    scores /= np.sqrt(expected * (1 - expected) / len(rows))
     assert np.abs(scores[np.triu_indices(SHAPE[-1], 1)]).max() < 5.5
 
 

@@ -1,8 +1,6 @@
 """PyTorch encodings alone: exact at any position, and no silent broadcast or wrapped index."""
 
 import math
-import subprocess
-import sys
 
 import mpmath
 import numpy as np
@@ -97,13 +95,7 @@ def press_et_al(heads: int) -> list[float]:
     return of_a_power(closest) + press_et_al(2 * closest)[0::2][: heads - closest]
 
 
-@pytest.mark.parametrize("heads", [1, 2, 3, 6, 8, 12, 20])
-def test_slopes_of_alibi_are_those_of_its_authors(heads):
-    found = ALiBi(heads).get_buffer("slopes").numpy()
-    np.testing.assert_allclose(found, press_et_al(heads), rtol=1e-6)
-
-
-@pytest.mark.parametrize("module", ["randpos.torch", "randpos.huggingface", "randpos.numpy"])
-def test_other_frameworks_do_not_load_jax(module):
-    code = f"import sys, {module}; sys.exit('jax' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+def test_slopes_of_alibi_are_those_of_its_authors():
+    for heads in (1, 2, 3, 6, 8, 12, 20):
+        found = ALiBi(heads).get_buffer("slopes").numpy()
+        np.testing.assert_allclose(found, press_et_al(heads), rtol=1e-6)

@@ -10,12 +10,15 @@ from randpos.tasks import TASKS, Batch
 
 BATCH = 200
 SHORT, LONG = 64, 1000
+FEW = 16
+"""Examples of a batch of long ones: oracles take their time."""
 
 
 @functools.cache
 def sampler(name: str, maximum: int) -> Callable[[jax.Array, int], Batch]:
     """Returns `sample` of a task, compiled for one maximum and any length up to it."""
-    compiled = jax.jit(lambda key, length: TASKS[name].sample(key, length, BATCH, maximum))
+    batch = BATCH if maximum == SHORT else FEW
+    compiled = jax.jit(lambda key, length: TASKS[name].sample(key, length, batch, maximum))
 
     def sample(key: jax.Array, length: int) -> Batch:
         return jax.tree.map(np.asarray, compiled(key, length))

@@ -7,7 +7,7 @@ import pytest
 
 from randpos.tasks import PAPER_TASKS, TASKS
 from tests.oracles.tasks import MASKED, ORACLES
-from tests.tasks.samplers import BATCH, LONG, SHORT, sampler
+from tests.tasks.samplers import BATCH, FEW, LONG, SHORT, sampler
 
 WORKED = [
     ("even_pairs", "001110", "0"),
@@ -27,8 +27,9 @@ def check(name: str, length: int, maximum: int) -> None:
     task = TASKS[name]
     places, size = task.input_length(length), task.output_length(length)
     inputs, outputs, counted = sampler(name, maximum)(jax.random.key(7), length)
-    assert inputs.shape == (BATCH, task.input_length(maximum))
-    assert outputs.shape == counted.shape == (BATCH, task.output_length(maximum))
+    batch = BATCH if maximum == SHORT else FEW
+    assert inputs.shape == (batch, task.input_length(maximum))
+    assert outputs.shape == counted.shape == (batch, task.output_length(maximum))
     assert not inputs[:, places:].any()
     assert not outputs[:, size:].any()
     expected = np.zeros_like(outputs)

@@ -140,8 +140,9 @@ def stop_at(step: int, store: Path, **options) -> None:
         train(store, report=report, **options)
 
 
-@pytest.mark.parametrize("steps", [(20,), (120, 220), (250,), (40, 60, 140)])
-@pytest.mark.parametrize("save_every", [0.0, 3600.0])
+@pytest.mark.parametrize(
+    ("steps", "save_every"), [((20,), 0.0), ((120, 220), 3600.0), ((40, 60, 140, 250), 0.0)]
+)
 def test_an_interrupted_run_ends_like_any_other(tmp_path, alone, steps, save_every):
     for step in steps:
         stop_at(step, tmp_path, save_every=save_every)
@@ -166,12 +167,12 @@ def interrupt_after(monkeypatch, owner: object, name: str, calls: int, late: boo
 
 
 WRITES = [
-    *[(RunFolder, "append", n) for n in (1, 2, 3, 11)],
-    *[(trainer, "take_steps", n) for n in (1, 3)],
-    *[(trainer, "record", n) for n in (1, 2, 5)],
-    *[(trainer, "write_atomic", n) for n in (1, 2)],
-    *[(RunFolder, "finish", n) for n in (1, 2)],
-    *[(RunFolder, "drop_checkpoints", n) for n in (1, 2)],
+    *[(RunFolder, "append", n) for n in (2, 11)],
+    (trainer, "take_steps", 3),
+    (trainer, "record", 2),
+    (trainer, "write_atomic", 1),
+    (RunFolder, "finish", 2),
+    (RunFolder, "drop_checkpoints", 1),
 ]
 
 
@@ -180,7 +181,7 @@ WRITES = [
     ("strategy", "owner", "name", "calls"),
     [
         *(("map", *write) for write in WRITES),
-        *(("vmap", owner, name, n) for owner, name, n in WRITES if n == 2),
+        *(("vmap", *write) for write in WRITES if write[1] in ("record", "finish")),
     ],
 )
 def test_an_interrupt_at_any_write_loses_nothing(

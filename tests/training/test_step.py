@@ -138,7 +138,6 @@ def test_loss_counts_what_follows_the_terminator_and_accuracy_does_not():
 # What must not change a step.
 
 CASES = {
-    "sincos": tiny(encoding="randomized-sincos", test_length=8, lengths=Schedule("uniform", 8)),
     "relative": tiny(
         task="binary_addition",
         encoding="randomized-relative",
@@ -176,9 +175,9 @@ def padded_step(experiment: Experiment, length: int, size: int):
     return program(parameters, at(length))
 
 
-@pytest.mark.parametrize("experiment", CASES.values(), ids=CASES)
-def test_padding_changes_neither_loss_nor_gradient(experiment):
-    exact, padded = (padded_step(experiment, 5, size) for size in (5, 8))
+@pytest.mark.parametrize("name", CASES)
+def test_padding_changes_neither_loss_nor_gradient(name):
+    exact, padded = (padded_step(CASES[name], 5, size) for size in (5, 8))
     assert float(padded[1]) == pytest.approx(float(exact[1]), rel=1e-6)
     assert distance(padded[0], exact[0]) < 1e-6
     assert float(padded[2]) == float(exact[2])
@@ -224,11 +223,10 @@ def test_several_sizes_train_as_one_size_does(monkeypatch):
     assert distance(found[2][0].parameters, found[1][0].parameters) < 1e-4
 
 
-@pytest.mark.parametrize("stops", [(0, 20, 40), (0, 7, 27, 40), (0, 1, 2, 20, 20, 40)])
-def test_a_run_may_stop_at_any_step(stops):
+def test_a_run_may_stop_at_any_step():
     experiment = tiny()
     engine, who = shared_engine(experiment), training.make_member(experiment)
-    straight, broken = run(engine, who, 0, 20, 40), run(engine, who, *stops)
+    straight, broken = run(engine, who, 0, 20, 40), run(engine, who, 0, 1, 2, 7, 20, 20, 40)
     assert same(straight[0], broken[0])
     assert straight[1:] == broken[1:]
 
@@ -259,18 +257,17 @@ def test_a_larger_learning_rate_takes_proportionally_larger_first_steps():
     assert distance(moves[1], jax.tree.map(lambda x: 2 * x, moves[0])) < 1e-4
 
 
-@pytest.mark.parametrize("time", [1, 3, 41, 399, 400, 401, 10**6])
-@pytest.mark.parametrize("batch", [1, 7, 128])
-def test_pieces_are_equal_and_fit_the_cache_if_they_can(batch, time):
-    pieces = training.cache_pieces(batch, time)
-    assert batch % pieces == 0
-    assert batch // pieces == 1 or batch // pieces * time <= training.TOKENS
+def test_pieces_are_equal_and_fit_the_cache_if_they_can():
+    for batch, time in itertools.product((1, 7, 128), (1, 3, 41, 399, 400, 401, 10**6)):
+        pieces = training.cache_pieces(batch, time)
+        assert batch % pieces == 0
+        assert batch // pieces == 1 or batch // pieces * time <= training.TOKENS
 
 
 # The tasks of the paper can be learned. Training batches are new at every step, so the accuracy in
 # training is that on unseen examples of the lengths 1..3; all answers follow from the inputs there.
 
-QUICK = ("parity_check", "reverse_string")
+QUICK = ("reverse_string",)
 
 
 def tasks() -> list[Any]:

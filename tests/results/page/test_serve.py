@@ -16,7 +16,7 @@ from tests.results.stores import packed
 
 
 def ask(port: int, path: str = "/", method: str = "GET", host: str | None = None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     connection.putrequest(method, path, skip_host=True)
     if host != "":
         connection.putheader("Host", host or f"127.0.0.1:{port}")
@@ -38,51 +38,37 @@ def test_it_serves_the_page_and_its_version(port: int, site: Site) -> None:
     assert "connect-src 'self'" in page
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "evil.example",
-        "evil.example:{port}",
-        "127.0.0.1",
-        "127.0.0.1:1",
-        "localhost.a:{port}",
-        "",
-    ],
-)
-def test_other_hosts_are_refused(port: int, host: str) -> None:
-    answer, body = ask(port, host=host.format(port=port))
-    assert answer.status in (400, 403)
-    assert "62.5" not in body
-
-
-def test_localhost_is_the_same_machine(port: int) -> None:
+def test_other_hosts_are_refused(port: int) -> None:
+    others = ("evil.example", f"evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "")
+    for host in (*others, f"localhost.a:{port}"):
+        answer, body = ask(port, host=host)
+        assert answer.status in (400, 403), host
+        assert "62.5" not in body
     assert ask(port, host=f"localhost:{port}")[0].status == 200
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/runs.parquet", "/store/", "/../runs.parquet", "/%2e%2e/", "/version/", "/?x", "*"],
-)
-def test_there_is_nothing_else_to_get(port: int, path: str) -> None:
-    answer, body = ask(port, path)
-    assert answer.status == 404
-    assert body == "There is only one page here: /\n"
+def test_there_is_nothing_else_to_get(port: int) -> None:
+    others = ("/runs.parquet", "/store/", "/../runs.parquet", "/%2e%2e/", "/version/", "/?x", "*")
+    for path in others:
+        answer, body = ask(port, path)
+        assert answer.status == 404, path
+        assert body == "There is only one page here: /\n"
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "<script>"])
-def test_other_methods_are_refused_without_being_repeated(port: int, method: str) -> None:
-    answer, body = ask(port, method=method)
-    assert answer.status == 501
-    assert "script" not in body
+def test_other_methods_are_refused_without_being_repeated(port: int) -> None:
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "<script>"):
+        answer, body = ask(port, method=method)
+        assert answer.status == 501, method
+        assert "script" not in body
 
 
-@pytest.mark.parametrize("path", ["/", "/version", "/else"])
-def test_a_head_is_the_answer_without_its_body(port: int, path: str) -> None:
-    (head, nothing), (answer, body) = ask(port, path, "HEAD"), ask(port, path)
-    assert nothing == ""
-    assert head.status == answer.status
-    assert head.headers["Content-Length"] == str(len(body.encode()))
-    assert ask(port, path, "HEAD", host="evil.example")[0].status == 403
+def test_a_head_is_the_answer_without_its_body(port: int) -> None:
+    for path in ("/", "/version", "/else"):
+        (head, nothing), (answer, body) = ask(port, path, "HEAD"), ask(port, path)
+        assert nothing == ""
+        assert head.status == answer.status
+        assert head.headers["Content-Length"] == str(len(body.encode()))
+        assert ask(port, path, "HEAD", host="evil.example")[0].status == 403
 
 
 @pytest.mark.parametrize("request_", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: {}\r\n\r\n"])
@@ -91,7 +77,7 @@ def test_a_client_that_hangs_up_is_not_worth_a_word(
 ) -> None:
     linger = struct.pack("ii", 1, 0)  # closing then resets the connection
     for _ in range(5):
-        with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+        with socket.create_connection(("127.0.0.1", port), timeout=300) as client:
             client.sendall(request_.replace(b"{}", f"127.0.0.1:{port}".encode()))
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
     assert ask(port)[0].status == 200
