@@ -1,4 +1,4 @@
-"""The cost of tests: at long lengths, beside training, along the way, and of their compilation.
+"""The cost of tests: at long lengths, beside training, during training, and of their compilation.
 
     python benchmarks/evaluation.py lengths      # n = 500 per encoding, and a whole paper run
     python benchmarks/evaluation.py every        # tests during training (--evaluation.every)
@@ -121,7 +121,7 @@ class Lengths:
 
 @dataclass
 class Every:
-    """Seconds of one test along the way, beside the steps between two of them."""
+    """Seconds of one test during training, beside the steps between two of them."""
 
     task: str = "missing_duplicate"
     encoding: str = "randomized-relative"
@@ -179,8 +179,9 @@ class Background:
                 line = [sys.executable, __file__, "background", "--once", name]
                 line += ["--steps", str(self.steps), "--layers", str(self.layers)]
                 kept = {**os.environ, "RANDPOS_CACHE": folder, "JAX_PLATFORMS": "cpu"}
-                told = subprocess.check_output(line, env=kept, text=True).split()
-            print(f"| {label} | {told[0]} s CPU | {told[1]} s | {told[2]} s CPU |", flush=True)
+                values = subprocess.check_output(line, env=kept, text=True).split()
+            main, waited, total = values
+            print(f"| {label} | {main} s CPU | {waited} s | {total} s CPU |", flush=True)
 
     def train_and_test(self) -> None:
         """Prints the seconds of the main thread in tests, their duration, and all CPU seconds."""

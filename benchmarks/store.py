@@ -29,8 +29,8 @@ def measure(store: str) -> None:
     found = []
     for _ in range(3):
         line = [sys.executable, "-c", READ, store]
-        told = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
-        found.append(tuple(float(word) for word in told))
+        printed = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
+        found.append(tuple(float(word) for word in printed))
     runs, accuracies, seconds, busy, memory = min(found, key=lambda row: row[2])
     print(f"{runs:,.0f} runs, {accuracies:,.0f} accuracies")
     print(f"{seconds:.1f} s, of which {busy:.1f} s of processor time; {memory:.2f} GiB at most")

@@ -40,8 +40,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def repository() -> str:
     """Returns the address of the clone's origin for a browser; empty if it has none."""
     line = ["git", "-C", str(ROOT), "remote", "get-url", "origin"]
-    told = subprocess.run(line, capture_output=True, text=True, check=False).stdout.strip()
-    return browsable(told)
+    origin = subprocess.run(line, capture_output=True, text=True, check=False).stdout.strip()
+    return browsable(origin)
 
 
 def browsable(address: str) -> str:

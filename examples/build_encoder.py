@@ -1,4 +1,4 @@
-"""Build the paper's encoder by hand, and call it on a padded batch."""
+"""Build the paper's encoder from its parts, and call it on a padded batch."""
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,6 @@ print(model(tokens, positions, mask=mask).shape)
 # The logits of tokens 6 to 11 only: the last block then skips the others.
 print(model(tokens, positions, mask=mask, outputs=(6, 6)).shape)
 
-# Everything on the way, for analysis.
+# All intermediate values, for analysis.
 trace = model.trace(tokens, positions, mask=mask)
 print(len(trace.activations), trace.attention[0].shape)

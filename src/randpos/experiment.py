@@ -79,7 +79,7 @@ class Experiment:
     evaluation: Evaluation = field(default_factory=Evaluation)
 
     def __post_init__(self) -> None:
-        # A rate written as 1 is the rate 1.0, and the same run.
+        # 1 and 1.0 are the same rate and must give the same digest.
         object.__setattr__(self, "learning_rate", float(self.learning_rate))
         object.__setattr__(self, "clip", float(self.clip))
         check_count("steps", self.steps)
@@ -97,7 +97,7 @@ class Experiment:
                 f"thinking={quoted(self.thinking)} must lie between 0 and {MAX_THINKING}."
             )
         if self.answers == "autoregressive" and not self.model.causal:
-            # Implied, and so stored: both ways to write it are the same run.
+            # A decoder is always causal. Storing it gives both spellings the same digest.
             model = dataclasses.replace(self.model, causal=True)
             object.__setattr__(self, "model", model)
         if self.test_length < self.lengths.maximum:
@@ -260,7 +260,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 """Budgets by name: seconds, a minute or two, an hour or two on one core, and the paper's own.
 
-`laptop` and `overnight` are recipes of ours for small budgets; docs/recipe.md lists every
+`laptop` and `overnight` are our recipes for small budgets; docs/recipe.md lists every
 difference from the paper.
 """
 

@@ -1,10 +1,11 @@
 """The paper's idea: give the tokens a random *ordered* subset of a larger range (section 3).
 
-A sequence of T tokens normally stands at positions 1..T, so a longer one meets positions never
-seen in training. Here T distinct positions are drawn uniformly from {1..L} with L much larger than
-any length, and sorted: every position is met in training, and only the order carries meaning.
+A sequence of T tokens normally has the positions 1..T, so a sequence longer than all training
+sequences has positions that never occurred in training. Here T distinct positions are drawn
+uniformly from {1..L}, with L much larger than any length, and sorted. Every position occurs in
+training, and only the order carries meaning.
 
-This file does not know encodings; an encoding does not know how its positions were drawn.
+This file does not depend on encodings, and an encoding does not see how its positions were drawn.
 """
 
 import abc
@@ -35,7 +36,7 @@ def sample_positions(
 
     Args:
         key: Source of randomness.
-        length: How many positions (T, or n in the paper's set I).
+        length: The number of positions (T, or n in the paper's set I).
         maximum: The largest position L.
         batch: Draw this many sequences independently; by default one draw serves the whole batch.
         sort: Ascending order, which the method needs; without it this is the paper's ablation.
@@ -168,8 +169,8 @@ class Scheme(eqx.Module):
             key: Source of randomness.
             length: The number of tokens.
             size: The size of the buffer.
-            layers: How many layers the model has.
-            examples: How many examples the batch has.
+            layers: The number of layers of the model.
+            examples: The number of examples in the batch.
             first: The number of the first example, where the batch is a part of a larger one.
         """
         return self.sample(key, length, size)

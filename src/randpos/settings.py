@@ -34,7 +34,7 @@ def check_positions(maximum: int, reading: str, draw: str) -> None:
 
 @dataclass(frozen=True)
 class PositionOptions:
-    """How randomized positions are drawn; without effect on ordinal positions."""
+    """How randomized positions are drawn; no effect on ordinal positions."""
 
     maximum: int = 2048
     """L, the largest position. 0 or `auto`: twice the tokens of the longest tested sequence."""
@@ -65,7 +65,7 @@ class Shape(NamedTuple):
     heads: int = 8
     dim: int = 64
     positions: int = 2048
-    """The largest position that will be met: L, or the longest sequence."""
+    """The largest position that occurs: L, or the length of the longest sequence."""
     one_sided: bool = False
     """Whether the model is a decoder, in which no key stands to the right of its query. Encodings
     then take the causal form of their authors."""

@@ -75,7 +75,7 @@ def choose_maximum(experiment: Experiment, ratio: float = AUTO) -> Experiment:
     """Returns the experiment with a number for an L of 0 (auto).
 
     It is twice the number of tokens of the longest sequence that is tested: room for every test,
-    while positions stay dense enough to be met often in a short training. docs/recipe.md and
+    and each position is still drawn often in a short training. docs/recipe.md and
     docs/open-questions.md have the measurements.
 
     Args:
@@ -102,7 +102,7 @@ def _layout(experiment: Experiment) -> Layout:
 def resolve(experiment: Experiment) -> Setup:
     """Loads the task and the encoding of an experiment, and checks all settings together.
 
-    Call it before any work is done. A task or an encoding of one's own is imported here.
+    Call it before any work is done. A user's own task or encoding is imported here.
 
     Raises:
         UserError: A name is unknown, a setting does not apply to the encoding, L is too small, or
@@ -171,7 +171,7 @@ def _check_sizes(setup: Setup) -> None:
 
 @lru_cache(maxsize=256)
 def _check_layers(combination: Combination, model: Architecture, scheme: Scheme) -> None:
-    """Raises `UserError` if an encoding of one's own decides in Python by the number of a layer.
+    """Raises `UserError` if a user's own encoding branches in Python on the number of a layer.
 
     Training calls it with numbers, but a test loops over the layers, and their number is traced.
     """
@@ -188,8 +188,8 @@ def _check_layers(combination: Combination, model: Architecture, scheme: Scheme)
         eqx.filter_eval_shape(run, jax.random.key(0), 2)
     except (ConcretizationTypeError, TracerIntegerConversionError) as error:
         raise UserError(
-            f"Encoding {combination.path!r} decides in Python by the number of the layer, which is "
-            "traced in tests; index arrays with it, as in self.table[layer], or use jnp.where."
+            f"Encoding {combination.path!r} branches in Python on the number of the layer, which "
+            "is traced in tests; index arrays with it, as in self.table[layer], or use jnp.where."
         ) from error
 
 

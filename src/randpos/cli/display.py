@@ -64,7 +64,7 @@ def show_lengths(curve: Sequence[Accuracy], title: str) -> None:
 
 
 def _cell(value: Any) -> str | Text:
-    if isinstance(value, str):  # which may come from anywhere: no markup, no terminal commands
+    if isinstance(value, str):  # possibly from a stored file: no markup, no terminal commands
         return Text("".join(c if c.isprintable() or c == "\n" else "�" for c in value))
     if isinstance(value, bool):
         return "yes" if value else ""

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("randpos: stopped; run the same command again to continue.", file=sys.stderr)
         if any(thread.name == BACKGROUND for thread in threading.enumerate()):
-            # Python would wait until XLA has compiled. All runs are saved and released by now.
+            # Python would wait until XLA has compiled. All runs are saved and unlocked by now.
             sys.stdout.flush()
             os._exit(130)
         return 130

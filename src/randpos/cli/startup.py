@@ -1,7 +1,6 @@
-"""Imported before everything else: makes a process of the command line ready for libraries.
+"""Prepares a process of the command line before the libraries are imported.
 
-Importing them takes seconds. By default an interrupt meanwhile prints a traceback through their
-files.
+Importing the libraries takes seconds. An interrupt during that time would print a traceback.
 """
 
 import os
@@ -11,9 +10,9 @@ from pathlib import Path
 
 
 def _is_command() -> bool:
-    """Tells whether this process is the command line: `randpos` or `python -m randpos`."""
+    """Returns whether this process is the command line: `randpos` or `python -m randpos`."""
     called = Path(*sys.argv[:1])
-    if called.name == "-m":  # while Python imports the package of the module that it is to run
+    if called.name == "-m":  # Python is still importing the package
         return sys.orig_argv[sys.orig_argv.index("-m") + 1 :][:1] == ["randpos.cli.main"]
     return called.name == "randpos" or called.parts[-2:] == ("randpos", "__main__.py")
 
@@ -24,8 +23,8 @@ if _is_command():
     for number in range(3):
         try:
             os.fstat(number)
-        except OSError:  # closed: or else a file of ours gets the number, and what libraries print
+        except OSError:  # closed: the next file that is opened would get the output of libraries
             os.open(os.devnull, os.O_RDWR)
-    # Not where interrupts are ignored, as in the background of a script.
+    # Keep ignoring interrupts if the parent process does, as for a script's background job.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # until `randpos.cli.main.main` takes over

@@ -110,7 +110,7 @@ class Sweep:
         return expand(self.name, self.part)
 
     def budget_note(self) -> str:
-        """Returns the budget that is taken for want of a --budget."""
+        """Returns a note on the budget that is used without --budget."""
         paper = f"--budget paper: {describe_budget(preset('paper'))}"
         if self.name.endswith(".toml"):
             return f"randpos: settings that {self.name} does not name are the paper's ({paper})."

@@ -11,8 +11,8 @@ from randpos.encodings.rope import RoPE, apply_rope
 from randpos.encodings.sincos import SinCos
 from randpos.encodings.t5 import T5
 from randpos.errors import UserError, unknown
-from randpos.own import load_class
 from randpos.settings import Shape
+from randpos.user_code import load_class
 
 ENCODINGS: dict[str, type[Encoding]] = {
     encoding.name: encoding

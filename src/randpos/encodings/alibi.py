@@ -30,8 +30,8 @@ def asymmetric_distance(
 ) -> Float[Array, "query key"]:
     """Returns distances in which keys to the left are half a step nearer.
 
-    Without the half step a bias could not tell left from right. A decoder has no keys to the right
-    (`one_sided`), and its distances are those of the authors.
+    Without the half step the bias would not distinguish left from right. A decoder (`one_sided`)
+    has no keys to the right, and its distances are those of the authors.
     """
     if one_sided:
         return jnp.abs(offsets).astype(jnp.float32)

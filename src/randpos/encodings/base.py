@@ -10,8 +10,8 @@ Two more hooks prepare what these need, once per batch:
     precompute        from positions alone, shared by all layers
     precompute_layer  from the above and the parameters of a layer, but no tokens
 
-An encoding overrides those that it needs; each does nothing by default. It sees `Positions` and
-never learns whether they were randomized, so every encoding works with every position scheme.
+An encoding overrides those that it needs; each does nothing by default. It sees `Positions`,
+which do not say whether they were randomized, so every encoding works with every position scheme.
 """
 
 from typing import Any, ClassVar, NamedTuple
@@ -31,8 +31,8 @@ Logits = Float[Array, "#batch #head query key"]
 Mask = Bool[Array, "#batch #head #query key"]
 Scale = Float[Array, "#batch #head #query 1"]
 LayerNumber = int | Int[Array, ""]
-"""Tests compute equal layers in a loop, in which their number is traced: index with it, and do not
-decide by it."""
+"""The number of a layer. Evaluation loops over the layers, so that the number may be traced: use it
+as an index, and never in a Python `if`."""
 
 
 class View(NamedTuple):
@@ -54,7 +54,7 @@ class View(NamedTuple):
 
 
 class Encoding(eqx.Module):
-    """No positions at all, and the base of all encodings: `Encoding(shape, key=key)`.
+    """The base class of all encodings, `Encoding(shape, key=key)`; by itself it adds no positions.
 
     Parameters that differ between layers are stacked along a leading axis; `layer` selects.
     """
@@ -80,8 +80,8 @@ class Encoding(eqx.Module):
     scales: ClassVar[bool] = False
     """Whether an `attend` and `weights` of its own multiply the logits by `view.scale`."""
     causal: ClassVar[bool] = True
-    """Whether a decoder can have it: the attention of a query may depend on its own row of mask and
-    positions only, so that tokens can be added one at a time."""
+    """Whether a decoder can use it: the attention of a query depends only on its row of mask and
+    positions, so that tokens can be added one at a time."""
 
     shape: Shape = eqx.field(static=True)
 

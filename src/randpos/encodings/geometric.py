@@ -1,6 +1,6 @@
 """Geometric attention with directional encoding (Csordás et al., 2022, Neural Data Router).
 
-Without that paper's gating and shared layers, as the comparison in table 5 has it.
+It has neither the gating nor the shared layers of that paper, like the comparison in table 5.
 """
 
 from typing import NamedTuple

@@ -15,9 +15,9 @@ from randpos.settings import Shape
 class Learned(Encoding):
     """Adds a learned row per position.
 
-    Rows of positions that training never meets keep their random start, which is why the plain
-    form fails on longer sequences. With randomized positions every row is met; Li and McClelland
-    (2022) call that form label encoding.
+    Rows of positions that do not occur in training keep their random initial values, so the plain
+    form fails on longer sequences. With randomized positions every row is trained; Li and
+    McClelland (2022) call that form label encoding.
     """
 
     name = "learned"

@@ -123,7 +123,7 @@ class Relative(Encoding):
         return 2 * shape.dim**2 + 2 * tokens * shape.dim * shape.heads
 
 
-# Both products have a backward rule by hand: it differs from autodiff's in the order of axes only,
+# Both products have a custom backward rule. It differs from autodiff's only in the order of axes,
 # but that makes a layer's attention 1.2 (waves) and 1.7 (table) times as fast on a CPU
 # (docs/performance.md).
 

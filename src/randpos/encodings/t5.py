@@ -18,7 +18,7 @@ def bucket(offsets: Int[Array, "query key"], one_sided: bool = False) -> Int[Arr
 
     A decoder (`one_sided`) has 32 buckets for the keys to the left, 16 of them exact. The bounds
     of the logarithmic buckets are integers, so that no rounding can move a distance across one;
-    everything from 91 on (113 in a decoder), hence also 128 and beyond, shares the last bucket.
+    all distances from 91 on (113 in a decoder) share the last bucket.
 
     >>> import jax.numpy as jnp
     >>> bucket(jnp.array([[0, 1, 7, 8, 12, 16, 90, 91, 128, 5000]])).tolist()

@@ -155,13 +155,13 @@ class _Trial:
         """Compares with the second half computed from a cache of the first."""
         half = self.length // 2
         takes_cache = "use_cache" in inspect.signature(self.model.forward).parameters
-        asked = {"use_cache": True} if takes_cache else {}
+        options = {"use_cache": True} if takes_cache else {}
         with self.randomized(self.seed, reserve=self.length - half):
-            first = self.model(self.tokens[:, :half], **asked)
+            first = self.model(self.tokens[:, :half], **options)
             cache = getattr(first, "past_key_values", None)
             if cache is None:
                 return Finding("it keeps no cache", True, 0.0)
-            second = self.model(self.tokens[:, half:], past_key_values=cache, **asked)[0]
+            second = self.model(self.tokens[:, half:], past_key_values=cache, **options)[0]
         return self.same("cached equals uncached", drawn, torch.cat([first[0], second], dim=1))
 
     def padded(self, left: int, right: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""Randomized `position_ids` as a data collator, for those who prefer explicit inputs to hooks.
+"""Randomized `position_ids` as a data collator: explicit inputs instead of hooks.
 
 It adds an attention mask where there is none. Without one, `transformers` takes every jump in the
 position ids for the start of a packed sequence, and each token then attends to itself only.

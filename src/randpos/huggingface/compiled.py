@@ -1,4 +1,4 @@
-"""Makes `torch.compile` notice hooks that come and go, for the hooked model only."""
+"""Makes `torch.compile` notice that hooks were added or removed, for the hooked model only."""
 
 import torch
 from torch import nn

@@ -8,7 +8,7 @@ from transformers import GenerationMixin
 
 from randpos.errors import UserError
 
-_DEFAULT_NEW_TOKENS = 20  # what transformers generates if nobody sets a length
+_DEFAULT_NEW_TOKENS = 20  # the default of transformers
 _SIGNATURE = inspect.signature(vars(GenerationMixin)["generate"])
 
 

@@ -41,7 +41,7 @@ def randomize_positions(
             `sequence` in it.
         seed: Seed of the draws. By default one is taken from PyTorch's global generator.
         chunks: Draw skip-wise positions (PoSE) in so many contiguous chunks instead.
-        reserve: Positions to keep free in every draw for tokens that you decode by hand after it.
+        reserve: Positions to keep free in every draw for tokens that you decode without `generate`.
 
     Returns:
         The change: a context manager with a method `remove()`.

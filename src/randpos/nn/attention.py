@@ -1,4 +1,4 @@
-"""Softmax attention over head-major arrays, with a backward rule written by hand.
+"""Softmax attention over head-major arrays, with a custom backward rule.
 
 The rule saves the unnormalised weights once, replaces the row sums of the softmax's derivative by
 the inner products of outputs and their gradients (equal, and T times smaller), and forms every

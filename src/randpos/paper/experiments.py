@@ -67,33 +67,33 @@ class Slice:
         longest = grid.fixed.get("lengths.maximum", 0)
         if isinstance(longest, int) and longest > base["test_length"]:
             base["test_length"] = longest
-        asked = {
+        wanted = {
             "task": self.tasks,
             "encoding": tuple(get_combination(name).name for name in self.encodings),
             "learning_rate": self.rates,
             "seed": self.seeds,
         }
         for name in ("task", "encoding"):
-            if asked[name] and name in grid.fixed and grid.fixed[name] not in asked[name]:
+            if wanted[name] and name in grid.fixed and grid.fixed[name] not in wanted[name]:
                 return []
         usual = {
             "learning_rate": RATES.get(budget, (base["learning_rate"],)),
             "seed": SEEDS.get(budget, (0,)),
         }
-        axes = {name: asked.get(name) or values for name, values in grid.axes.items()}
+        axes = {name: wanted.get(name) or values for name, values in grid.axes.items()}
         if self.encodings and "encoding" in axes and grid.name != "table1":
             # Only Table 1 takes other encodings: elsewhere each row has its meaning.
-            axes["encoding"] = [e for e in grid.axes["encoding"] if e in asked["encoding"]]
+            axes["encoding"] = [e for e in grid.axes["encoding"] if e in wanted["encoding"]]
             if not axes["encoding"]:
                 return []
         for name, values in usual.items():
-            if asked[name] or name not in {**grid.fixed, **axes}:
-                axes[name] = asked[name] or values
+            if wanted[name] or name not in {**grid.fixed, **axes}:
+                axes[name] = wanted[name] or values
         return Grid(grid.name, grid.fixed, axes).expand(base)
 
 
 def expand(name: str, part: Slice) -> list[Experiment]:
-    """Returns the runs of an artifact without repetitions, or of `all` that the paper has."""
+    """Returns the runs of an artifact, or of `all` artifacts of the paper, without repetitions."""
     known = experiments()
     if name not in (*known, "all"):
         raise unknown("experiment", name, [*known, "all"])
@@ -107,6 +107,6 @@ def expand_grids(name: str, grids: Sequence[Grid], part: Slice) -> list[Experime
     """Returns the runs of grids, without repetitions; there must be some."""
     found = distinct(experiment for grid in grids for experiment in part.expand(grid))
     if not found:
-        asked = ", ".join((*part.tasks, *part.encodings))
-        raise UserError(f"{name} has no runs with {asked}.")
+        filters = ", ".join((*part.tasks, *part.encodings))
+        raise UserError(f"{name} has no runs with {filters}.")
     return found

@@ -44,7 +44,7 @@ def look(name: str) -> Look:
         mark, color = divmod(zlib.crc32(label.encode()) % 25, 5)
         return Look(label, OWN_COLORS[color], OWN_MARKERS[mark], LINES[""], False)
     prefix, encoding = split_name(name)
-    # An encoding of one's own has the default look: code that a store names is not loaded.
+    # A user's own encoding has the default look: code that a store names is not loaded.
     style = encodings().get(encoding, EncodingFacts())
     marker = "x" if prefix == "unsorted" else style.marker
     label = LABELS[prefix].format(style.label or encoding)
@@ -83,7 +83,7 @@ def stacks(names: Iterable[str]) -> list[list[str]]:
 
 
 def task_label(task: str) -> str:
-    """Returns a task's name as the paper prints it; a task of one's own keeps its name.
+    """Returns a task's name as the paper prints it; a user's own task keeps its name.
 
     >>> task_label("modular_arithmetic_simple")
     'Modular Arithmetic (Simple)'

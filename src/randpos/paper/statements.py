@@ -95,12 +95,12 @@ STATEMENTS: dict[str, Statement] = {
     ),
     "geometric_gain_mean": Statement(
         "Table 5, columns of the maximum: best randomized minus geometric, in points; mean over "
-        "all 15 tasks; as printed, for 52.1 on binary_multiplication (Table 1) would make it 9.8",
+        "all 15 tasks; with the 52.1 that Table 1 prints for binary_multiplication it would be 9.8",
         lambda: _mean_gain("geometric", [BEST_RANDOMIZED], ["geometric"]),
     ),
     "unsorted_above_chance": Statement(
         f"Table 3: tasks more than {MARGIN:.0f} points above chance; the second one is "
-        "modular_arithmetic at 31.0, where none is too, so that a margin of 11 would give 1",
+        "modular_arithmetic at 31.0, as without an encoding; a margin of 11 points would give 1",
         lambda: _above_chance("sorting", "unsorted-sincos"),
     ),
     "learned_above_chance": Statement(
@@ -108,13 +108,13 @@ STATEMENTS: dict[str, Statement] = {
         lambda: _above_chance("scores", "learned"),
     ),
     "speedup": Statement(
-        "ratio of the two training speeds; the rest must be steps until 90 %, which only a "
+        "ratio of the two training speeds; the other factor is steps until 90 %, which only a "
         "figure shows",
         lambda: claim("steps_per_second_short") / claim("steps_per_second_long"),
     ),
     "steps_per_second_short": Statement(
-        "Table 2: steps of a run by the hours of randomized relative on missing_duplicate; the "
-        "paper does not say why this is almost twice the speed of its text",
+        "Table 2: steps of a run divided by the hours of randomized relative on missing_duplicate; "
+        "the paper does not say why this is almost twice the speed of its text",
         lambda: _steps_per_second("missing_duplicate", "randomized-relative"),
     ),
     "training_examples": Statement("steps × batch", lambda: _product("steps", "batch")),

@@ -28,7 +28,9 @@ def curves_over_length(records: StoreTables, runs: pl.DataFrame) -> pl.DataFrame
 
 
 def curves_over_steps(records: StoreTables, runs: pl.DataFrame) -> pl.DataFrame:
-    """Returns the score by step, from tests along the way; arguments as above.
+    """Returns the score by step, from tests during training.
+
+    The arguments are those of `curves_over_length`.
 
     Returns:
         Columns task, encoding, step, mean and spread, sorted; empty without such tests.

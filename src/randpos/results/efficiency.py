@@ -1,7 +1,7 @@
 """Short training with randomized positions against training on long sequences (section 4).
 
 The paper's figure shows the test accuracy (the mean over lengths 41..500) over training time. It
-comes from tests along the way, where a run has them. Otherwise every run of the store gives one
+comes from tests during training, if a run has them. Otherwise every run of the store gives one
 point: with a constant learning rate a run of fewer steps is the beginning of a longer one with the
 same seed, so that runs of several budgets make a curve.
 

@@ -50,7 +50,7 @@ def compare_setting(
     Args:
         scored: Scored runs.
         setting: The columns that are compared.
-        budget: The budget asked for, or None for that of the most cells.
+        budget: The budget, or None for the budget with the most cells.
         among: The columns that runs must share besides, such as `task`.
         settings: Dotted names of compared settings that have no column of their own.
     """
@@ -66,7 +66,7 @@ def compare_setting(
 def maximum_runs(scored: pl.DataFrame, budget: Budget | None = None) -> Selection:
     """Returns runs that differ in L and in dropout, with the column `ratio`: L / longest sequence.
 
-    Tasks of one's own are left out: their code is not loaded, so the longest sequence is not known.
+    A user's own tasks are left out: their code is not loaded, so the longest sequence is not known.
     """
     known = scored.filter("as_in_text", pl.col("task").is_in(list(tasks())))
     setting, apart = ["maximum", "dropout"], ["model.dropout"]

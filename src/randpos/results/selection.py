@@ -138,7 +138,7 @@ class Selection(NamedTuple):
     """The runs of a table or figure, and the notes that say what they are."""
 
     runs: pl.DataFrame
-    """Complete runs of one budget; those without a score are of use for running times only."""
+    """Complete runs of one budget; those without a score count for running times only."""
     notes: list[str]
     """The budget first."""
 
@@ -151,7 +151,7 @@ def select(
     Args:
         scored: All runs.
         relevant: Those that the table could show.
-        budget: The budget asked for; by default the first of `budgets(relevant)`.
+        budget: The budget; by default the first of `budgets(relevant)`.
         one_way: Keep one way to draw randomized positions.
     """
     budget = budget or next(iter(budgets(relevant)), None)
@@ -174,9 +174,9 @@ def select(
     diverged = relevant.filter(pl.col("status") == "diverged", *alike).height
     if diverged:
         notes.append(f"Not counted: {count(diverged, 'run')} that diverged.")
-    own = complete.filter(pl.col("encoding").str.starts_with(OWN_MODEL))
-    if own.height:
-        notes.append(f"{count(own['encoding'].n_unique(), 'model')} trained elsewhere.")
+    external = complete.filter(pl.col("encoding").str.starts_with(OWN_MODEL))
+    if external.height:
+        notes.append(f"{count(external['encoding'].n_unique(), 'model')} trained elsewhere.")
     others = scored.filter(pl.col("status") == "complete").height - complete.height
     if others:
         notes.append(f"{count(others, 'complete run')} of other encodings or settings left out.")

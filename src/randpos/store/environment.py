@@ -38,5 +38,5 @@ def commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     top, commit = output.stdout.splitlines()
-    # A virtual environment may lie inside somebody else's repository.
+    # A virtual environment may lie inside another repository.
     return commit if Path(top) / "src" / "randpos" == SOURCE else None

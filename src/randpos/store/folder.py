@@ -97,8 +97,8 @@ class RunFolder:
         if version != VERSION:
             warnings.warn(
                 f"{self.path.name} was begun under version {version} of the numerics and continues "
-                f"under version {VERSION}: a valid run, but not bit for bit the one that "
-                "would not have been interrupted.",
+                f"under version {VERSION}: a valid run, but not bit-identical to one "
+                "without the interruption.",
                 stacklevel=2,
             )
 

@@ -1,7 +1,7 @@
 """Packed stores: the tables of a store in a few Parquet files, small enough to commit or send.
 
-Anybody can have written such a file, so everything in it is checked here. A run's name becomes a
-path, and its configuration is used as if this program had written it.
+Such a file may come from anywhere, so everything in it is checked here: a run's name becomes a
+path, and its configuration is trusted afterwards.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""Tests along the way: accuracies by step and length, from the lines that training writes."""
+"""Tests during training: accuracies by step and length, from the lines that training writes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

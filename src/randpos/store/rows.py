@@ -91,8 +91,8 @@ def run_row(folder: RunFolder) -> dict[str, Any]:
 def stored_experiment(settings: Any) -> Experiment:
     """Builds the experiment of a stored configuration, and checks the names of its parts.
 
-    The registries, which load JAX, are asked only for names that `facts` does not know.
-    A task or an encoding of the user's own is not imported: reading a store must not run code that
+    The registries, which load JAX, are used only for names that are not in `facts`.
+    A user's own task or encoding is not imported: reading a store must not run code that
     it names.
     """
     experiment = Experiment.from_dict(settings)

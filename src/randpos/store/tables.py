@@ -34,7 +34,7 @@ class StoreTables(NamedTuple):
     runs: pl.DataFrame
     accuracies: pl.DataFrame
     tests: pl.DataFrame = pl.DataFrame(schema=SCHEMAS["tests"])
-    """Tests along the way: a step and a length of a run."""
+    """Tests during training: a step and a length of a run."""
 
     def experiment(self, run: str) -> Experiment:
         """Returns the experiment of a run."""

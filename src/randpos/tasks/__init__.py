@@ -17,12 +17,12 @@ from randpos.tasks.modular_arithmetic import ModularArithmetic
 from randpos.tasks.modular_arithmetic_simple import ModularArithmeticSimple
 from randpos.tasks.multi_query_recall import MultiQueryRecall
 from randpos.tasks.odds_first import OddsFirst
-from randpos.tasks.own import load
 from randpos.tasks.parity_check import ParityCheck
 from randpos.tasks.reverse_string import ReverseString
 from randpos.tasks.scan import Scan
 from randpos.tasks.solve_equation import SolveEquation
 from randpos.tasks.stack_manipulation import StackManipulation
+from randpos.tasks.user_task import load
 
 __all__ = ["PAPER_TASKS", "TASKS", "Batch", "Example", "Level", "Task", "get_task"]
 

@@ -69,12 +69,12 @@ class Task(abc.ABC):
         return len(self.output_symbols)
 
     def input_length(self, length: Length) -> Length:
-        """Returns the number of input tokens at a sampled length n: n itself, but for one task."""
+        """Returns the number of input tokens at a sampled length n; by default n."""
         return length
 
     @abc.abstractmethod
     def output_length(self, length: Length) -> Length:
-        """Returns |y| at a sampled length n; it never falls as n grows."""
+        """Returns |y| at a sampled length n; it does not decrease with n."""
 
     @abc.abstractmethod
     def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:

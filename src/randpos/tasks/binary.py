@@ -11,11 +11,11 @@ BYTE = 8
 
 
 def carried(columns: Int[Array, " places"], base: int) -> Int[Array, " places"]:
-    """Resolves the carries of columns of at most 2·base − 2; one out of the last is lost.
+    """Resolves the carries of columns of at most 2·base − 2; a carry out of the last is lost.
 
-    A column of exactly base − 1 hands on the carry that it gets, and every other column decides
-    its own. So the carry out of a place is that of the last place up to there that decides: a
-    running maximum over (place, carry) pairs finds all of them at once.
+    A column of exactly base − 1 passes the carry on. The carry out of any other column does not
+    depend on the carry into it. So the carry out of a place is that of the last such column up to
+    there: a running maximum over (place, carry) pairs finds all carries at once.
 
     >>> carried(jnp.array([2, 1, 1, 0]), 2)  # 1 + 1 ripples through 1 and 1
     Array([0, 0, 0, 1], dtype=int32)

@@ -1,9 +1,10 @@
-"""Random draws whose first values are the same however many are asked for.
+"""Random draws whose first values do not depend on the number of values drawn.
 
 An example must not depend on the buffers that it is sampled into. Value i of a threefry draw is a
 function of the key and of i alone (JAX's `jax_threefry_partitionable`, its default), so a longer
-draw continues a shorter one. (A key per place would do it too, at three times the cost.) A task
-draws all its words at once, the single choices first: each call costs compile time.
+draw continues a shorter one. (A key per place would have the same
+effect at three times the cost.) A task draws all its words at once, the single choices first: each
+call costs compile time.
 """
 
 import jax

@@ -38,11 +38,11 @@ class Expression(NamedTuple):
 def grow(word: UInt32[Array, " places"], length: Length, operators: int) -> Expression:
     """Turns a uniform word per place into an expression with the first `operators` operators.
 
-    All expressions of one nesting depth are split at once: each place knows where the smallest
-    expression around it starts and how long that is. A depth takes the time of one pass, and the
+    All expressions of one nesting depth are split at once: each place stores the start and
+    the length of the smallest expression around it. A depth takes the time of one pass, and the
     depth of a random split grows with the logarithm of the length. One random word per place is
-    enough, for it serves as a split, an operator or a digit according to what the place becomes,
-    and that depends on the words of other places only.
+    enough: a place becomes a split, an operator or a digit, which depends only on the words of
+    other places.
     """
     places = word.shape[0]
     place = jnp.arange(places)

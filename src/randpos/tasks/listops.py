@@ -12,7 +12,7 @@ MIN, MAX, MED, SUM, CLOSE = range(DIGITS, DIGITS + 5)
 """The operators open a list; SUM is modulo 10."""
 OPERATORS = 4
 DEPTH = 10
-"""Lists inside of one another, as in the Long Range Arena."""
+"""The largest depth of nesting, as in the Long Range Arena."""
 FEWEST, MOST = 2, 10
 """Arguments that a list draws, as in the Long Range Arena."""
 SHORTEST = 4
@@ -37,7 +37,7 @@ class ListOps(Task):
     chance = 0.1
 
     def input_length(self, length: Length) -> Length:
-        """N tokens, but one where n is too short for a list."""
+        """Counts n tokens, or 1 if n is too short for a list."""
         if isinstance(length, int):
             return length if length >= SHORTEST else 1
         return jnp.where(length >= SHORTEST, length, 1)

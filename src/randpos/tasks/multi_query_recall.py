@@ -41,15 +41,15 @@ class MultiQueryRecall(Task):
         """Draws pairs, and for every query one of the pairs."""
         drawn = words(key, 3 * maximum)
         keys, values = below(drawn[0::3], KEYS), below(drawn[1::3], VALUES)
-        asked = int(self.output_length(maximum))
-        queries = keys[below(drawn[2::3][:asked], length)]
+        queried = int(self.output_length(maximum))
+        queries = keys[below(drawn[2::3][:queried], length)]
         place = jnp.arange(int(self.input_length(maximum)))
         pairs = jnp.stack([VALUES + keys, values], axis=1).reshape(-1)
-        after = VALUES + queries[jnp.clip(place - 2 * length, 0, asked - 1)]
+        after = VALUES + queries[jnp.clip(place - 2 * length, 0, queried - 1)]
         inputs = jnp.where(place < 2 * length, pairs[jnp.minimum(place, 2 * maximum - 1)], after)
         inputs = jnp.where(place < self.input_length(length), inputs, 0)
         answer = self.answer(keys, values, queries, length)
-        return Example(inputs, jnp.where(inside(self.output_length(length), asked), answer, 0))
+        return Example(inputs, jnp.where(inside(self.output_length(length), queried), answer, 0))
 
     def answer(
         self,

@@ -1,4 +1,4 @@
-"""Tasks as plain data and plain text, for the command line and for people."""
+"""Tasks as plain data and as text, for the command line."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -48,9 +48,9 @@ class Commands(NamedTuple):
     first: Int[np.ndarray, " command"]
     """The number of the sentence that is written first."""
     second: Int[np.ndarray, " command"]
-    """That of the other one, or -1."""
+    """The number of the other sentence, or -1 if there is none."""
     after: Bool[np.ndarray, " command"]
-    """Whether the second sentence is acted first."""
+    """Whether the second sentence is executed first."""
     start: Int[np.ndarray, " actions"]
     """The number of commands with fewer actions, for each number of actions up to 49."""
 
@@ -150,17 +150,17 @@ def spell(number: Int[Array, ""], size: int) -> Example:
     after, alone = jnp.asarray(table.after)[number], second < 0
     second = jnp.maximum(second, 0)
 
-    def joined(rows, counts, one, other, gap, size):
-        """Writes row `other` behind row `one` and a gap, into `size` places."""
+    def joined(rows, counts, left, right, gap, size):
+        """Writes row `left`, a gap and row `right` into `size` places."""
         rows, counts, place = jnp.asarray(rows), jnp.asarray(counts), jnp.arange(size)
-        behind = place - counts[one] - gap
+        behind = place - counts[left] - gap
         last = rows.shape[1] - 1
         written = jnp.where(
-            place < counts[one],
-            rows[one, jnp.minimum(place, last)],
-            rows[other, jnp.clip(behind, 0, last)],
+            place < counts[left],
+            rows[left, jnp.minimum(place, last)],
+            rows[right, jnp.clip(behind, 0, last)],
         )
-        ends = jnp.where(alone, counts[one], counts[one] + gap + counts[other])
+        ends = jnp.where(alone, counts[left], counts[left] + gap + counts[right])
         return jnp.where(place < ends, written, 0), ends
 
     spoken, ends = joined(parts.words, parts.word_count, first, second, 1, PLACES)

@@ -1,6 +1,6 @@
 """Randomized positions and position encodings for PyTorch models.
 
-`import randpos` never comes here, so JAX users need no PyTorch.
+`import randpos` does not import this package, so JAX users need no PyTorch.
 """
 
 try:

@@ -120,7 +120,7 @@ class Decoder(Encoder):
             if type(encoding).forward is Encoding.forward:
                 bias = encoding.bias(q, apart, allowed)
                 # A key is rotated once, when it is stored.
-                q, keys[:, :, first:stop] = encoding.rotate(q, k, new)
+                q, keys[:, :, first:stop] = encoding.transform(q, k, new)
                 read = keys[:, :, :stop], values[:, :, :stop]
                 attended = encoding.attend(q, *read, bias, allowed, scale)
             else:

@@ -47,7 +47,7 @@ class BackgroundTests:
 def compile_tests(evaluator: Evaluator, stopped: threading.Event) -> None:
     """Compiles the programs for all lengths of a test, in the order in which tests need them."""
     shapes, _ = resolve(evaluator.experiment).skeleton
-    # The test itself meets the same error, and explains it.
+    # The test itself raises the same error, with an explanation.
     with contextlib.suppress(Exception):
         for length in lengths_to_test(evaluator.experiment):
             if stopped.is_set():

@@ -69,7 +69,7 @@ def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[
     """Returns the lengths to test: one in every `stride`, the training range's ends, the longest.
 
     The place inside each window of `stride` lengths moves on from window to window, so that odd and
-    even lengths, and all other residues, are met equally often.
+    even lengths, and all other residues, occur equally often.
 
     >>> from randpos.experiment import Evaluation
     >>> lengths_to_test(Experiment(test_length=60, evaluation=Evaluation(stride=10)))
@@ -189,7 +189,7 @@ def part_size(experiment: Experiment, parts: int) -> int:
 
 
 class Evaluator:
-    """Tests models of one experiment, of whatever seed and learning rate.
+    """Tests models of one experiment, of any seed and learning rate.
 
     Args:
         experiment: What was trained, and how it is tested.
@@ -241,7 +241,7 @@ class Evaluator:
         Args:
             parameters: The parameters, or their shapes.
             length: The length.
-            compiling: Entered while the program is compiled, by whichever thread.
+            compiling: Entered while the program is compiled, in any thread.
         """
         experiment = self.experiment
         size = next(bound for bound in sizes(experiment, length) if bound >= length)

@@ -1,4 +1,4 @@
-"""Tests along the way: generalization over training time.
+"""Tests during training: generalization over training time.
 
 They read the state of training and change nothing: the bits of a run are the same with and without.
 """

@@ -60,7 +60,7 @@ class Metrics(NamedTuple):
 
 
 class Engine(NamedTuple):
-    """The compiled programs of an experiment, for whatever seed and learning rate."""
+    """The compiled programs of an experiment, for any seed and learning rate."""
 
     start: jax.stages.Wrapped
     """Initialises a member: `Member -> State`."""

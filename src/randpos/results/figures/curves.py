@@ -44,7 +44,7 @@ SHARED = {"best": ("seed", "learning_rate"), "mean": ("learning_rate",)}
 MOST_MARKERS = 40
 """Measured lengths that all get a marker; of more, some do."""
 SAME = 0.005
-"""Curves that differ by less at every length cannot be told apart."""
+"""Curves that differ by less than this at every length look the same."""
 
 
 def curves_of_store(records: StoreTables, store: Path) -> Figure:
@@ -157,7 +157,7 @@ def _line(axes: Axes, name: str, x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _same_lines(lines: pl.DataFrame, tasks: Sequence[str]) -> list[str]:
-    """Names the encodings of each task whose curves lie on each other."""
+    """Names the encodings of each task whose curves coincide."""
     notes = []
     for task in tasks:
         found = lines.filter(task=task).partition_by("encoding", as_dict=True)
@@ -176,7 +176,7 @@ def _same_lines(lines: pl.DataFrame, tasks: Sequence[str]) -> list[str]:
     return [f"Curves that coincide: {'; '.join(notes)}."] if notes else []
 
 
-def _alike(one: pl.DataFrame, other: pl.DataFrame) -> bool:
-    if not one["length"].equals(other["length"]):
+def _alike(left: pl.DataFrame, right: pl.DataFrame) -> bool:
+    if not left["length"].equals(right["length"]):
         return False
-    return bool(((one["mean"] - other["mean"]).abs() < SAME).all())
+    return bool(((left["mean"] - right["mean"]).abs() < SAME).all())

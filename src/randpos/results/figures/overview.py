@@ -34,9 +34,9 @@ def _sketch(axes: Axes, title: str, rows: list[tuple[str, np.ndarray]], trained:
     height = len(rows)
     axes.set_title(title, loc="left", fontweight="bold")
     axes.add_patch(Rectangle((0.5, -0.1), trained, height + 0.2, color=SEEN, zorder=0))
-    _words(axes, (1 + trained) / 2, "positions met in training", SHORT)
+    _words(axes, (1 + trained) / 2, "positions seen in training", SHORT)
     if trained < M:
-        _words(axes, (trained + 1 + M) / 2, "never met in training", GUIDE)
+        _words(axes, (trained + 1 + M) / 2, "never seen in training", GUIDE)
         axes.plot([trained + 0.5] * 2, [-0.1, height + 0.1], color=GUIDE, linestyle="--", lw=0.9)
     for place, label in {1: "1", trained: "N", L: "L"}.items():
         axes.text(place, -0.32, label, ha="center", va="center", fontsize=7, color=NOTE)

@@ -50,7 +50,7 @@ def over_length(records: StoreTables, scored: pl.DataFrame, points: int) -> pl.D
 
 
 def over_steps(records: StoreTables, scored: pl.DataFrame) -> pl.DataFrame:
-    """Returns one row for each run that was tested along the way: `step` and `scores`, as lists."""
+    """Returns one row per run that was tested during training: `step` and `scores`, as lists."""
     rows = thinned(scores_over_steps(records, scored), ["run"], "step", COARSE)
     return rows.group_by("run", maintain_order=True).agg("step", scores=thousandths("score"))
 

@@ -104,7 +104,7 @@ def make_server(site: Site, port: int) -> ThreadingHTTPServer:
         timeout = 30
 
         def do_GET(self) -> None:
-            # A page elsewhere could reach this machine by a name of its own (DNS rebinding).
+            # A web site could reach this server through a host name of its own (DNS rebinding).
             known = [f"{host}:{server.server_port}" for host in (HOST, "localhost")]
             if self.headers.get_all("Host", []) not in ([name] for name in known):
                 self._answer(403, b"This server answers to its own address only.\n")

@@ -74,7 +74,7 @@ def means(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     title = f"Table 4. {SCORE}; mean ± sd over seeds at the best learning rate"
     notes.append(f"Mean over {seeds_note(runs)}")
     notes.append(
-        "The sd of ours divides by n − 1 and needs two seeds; the paper does not say which."
+        "Our sd divides by n − 1 and needs two seeds; the paper does not say how it divides."
     )
     return _wide(
         "table-means", title, alike_values(runs, mean_value), from_paper("means", "mean"), notes

@@ -42,7 +42,7 @@ def render(table: Table, form: str, width: int = 400) -> str:
 
 
 def printable(text: str) -> str:
-    """Replaces control characters: names of tasks come from other people."""
+    """Replaces control characters: names of tasks may come from a user's file."""
     return "".join("\ufffd" if unicodedata.category(c)[0] == "C" else c for c in text)
 
 

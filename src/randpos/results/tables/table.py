@@ -115,9 +115,9 @@ class Table:
         return self.cells.get((row.key, column.key), Cell())
 
     def measured(self) -> "Table":
-        """Returns the table without rows and columns that have no number of ours.
+        """Returns the table without rows and columns in which we have no number.
 
-        A table without any such number is returned whole.
+        A table in which we have no number at all is returned whole.
         """
         ours = {key for key, cell in self.cells.items() if cell.ours}
         rows = [row for row in self.rows if any(key[0] == row.key for key in ours)]

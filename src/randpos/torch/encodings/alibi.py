@@ -28,9 +28,9 @@ def slopes(heads: int) -> list[float]:
 def asymmetric_distance(
     offsets: Offsets, one_sided: bool = False
 ) -> Float[Tensor, "*rows query key"]:
-    """Returns |offset|, less one half for keys to the left, so that a bias can tell the sides.
+    """Returns |offset|, minus one half for keys to the left so that the two sides differ.
 
-    A decoder has one side (`one_sided`), and needs no half step.
+    A decoder has only keys to the left (`one_sided`) and needs no half step.
     """
     if one_sided:
         return offsets.abs().float()

@@ -13,7 +13,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from randpos.errors import UserError
 
-# The axes have names of their own, so that `check_time` can tell users of a wrong number.
+# The axes have names of their own, so that `check_time` can report a wrong number of positions.
 Positions = Int[Tensor, "*rows position"]
 QueryPositions = Int[Tensor, "*rows query_position"]
 Offsets = Int[Tensor, "*rows query key"]
@@ -57,7 +57,7 @@ def check_pairs(
 
 
 class Encoding(nn.Module):
-    """No positions at all, and the base of all encodings."""
+    """The base class of all encodings; by itself it adds no positions."""
 
     additive: ClassVar[bool] = False
     """Whether `embed` adds to the embeddings; dropout then follows it."""
@@ -72,14 +72,14 @@ class Encoding(nn.Module):
         """Adds positions to the token embeddings."""
         return x
 
-    def rotate(
+    def transform(
         self,
         q: Queries,
         k: Keys,
         positions: Positions,
         query_positions: QueryPositions | None = None,
     ) -> tuple[Queries, Keys]:
-        """Lets positions enter queries and keys."""
+        """Returns the queries and keys whose products are the logits."""
         return q, k
 
     def bias(self, q: Queries, offsets: Offsets, mask: Mask | None = None) -> Bias | None:
@@ -109,7 +109,7 @@ class Encoding(nn.Module):
             query_positions: Where the queries stand; by default where the keys do.
             mask: Which keys each query may attend to; by default all.
             offsets: Distances between tokens, where they are not differences of the positions.
-            x: What queries and keys were made of; only geometric attention asks for it.
+            x: What queries and keys were made of; only geometric attention needs it.
             scale: What the logits of each query are multiplied by, beside 1/√d.
 
         Returns:
@@ -119,7 +119,7 @@ class Encoding(nn.Module):
         if offsets is None:
             offsets = offsets_of(positions, query_positions)
         bias = self.bias(q, offsets, mask)
-        q, k = self.rotate(q, k, positions, query_positions)
+        q, k = self.transform(q, k, positions, query_positions)
         return self.attend(q, k, v, bias, mask, scale)
 
     def attend(
@@ -131,7 +131,7 @@ class Encoding(nn.Module):
         mask: Mask | None,
         scale: Scale | None,
     ) -> Queries:
-        """Attends with queries and keys from `rotate` and what `bias` returned."""
+        """Attends with queries and keys from `transform` and what `bias` returned."""
         if scale is not None:
             q, bias = q * scale, None if bias is None else bias * scale
         if bias is None:

@@ -33,7 +33,7 @@ class Relative(Encoding):
         self.content_bias = nn.Parameter(0.02 * torch.randn(heads, dim // heads))
         self.position_bias = nn.Parameter(0.02 * torch.randn(heads, dim // heads))
 
-    def rotate(
+    def transform(
         self,
         q: Queries,
         k: Keys,

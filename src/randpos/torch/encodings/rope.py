@@ -36,7 +36,7 @@ def apply_rope(
 class RoPE(Encoding):
     """Rotates queries and keys by angles proportional to their positions."""
 
-    def rotate(
+    def transform(
         self,
         q: Queries,
         k: Keys,

@@ -4,8 +4,8 @@ import inspect
 from typing import Any, get_args
 
 from randpos.errors import UserError
-from randpos.own import load_class
 from randpos.tasks.base import Level, Task
+from randpos.user_code import load_class
 
 ATTRIBUTES = ("name", "level", "description", "symbols", "output_symbols", "chance")
 

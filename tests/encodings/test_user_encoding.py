@@ -98,5 +98,5 @@ def test_deciding_by_the_number_of_a_layer_is_refused_before_training(name):
     """Training would work, and tests, in which the number is traced, would not."""
     two = Architecture(layers=2, heads=2, dim=8, hidden=8)
     experiment = tiny(encoding=f"randomized-own_encodings:{name}", model=two)
-    with pytest.raises(UserError, match="decides in Python by the number of the layer"):
+    with pytest.raises(UserError, match="branches in Python on the number of the layer"):
         resolve(experiment)
