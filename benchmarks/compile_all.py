@@ -38,8 +38,9 @@ from randpos import Experiment, combinations, resolve
 from randpos.numerics import VERSION, compiler_options
 from randpos.paper.artifacts import TABLE_1
 from randpos.tasks import PAPER_TASKS
-from randpos.training.evaluation import count, sizes
+from randpos.training.evaluation import count
 from randpos.training.step import make_engine, make_member
+from randpos.training.tested_lengths import sizes
 
 SHAPES = ("missing_duplicate", "reverse_string", "duplicate_string")
 """Tasks whose sequences have n + 1, 2n and 3n tokens."""

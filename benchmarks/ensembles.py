@@ -6,12 +6,13 @@
 programs are compiled and timed in one process, in turns, and the fastest turn counts.
 """
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import tyro
+
+from timing import in_turns, pin
 
 
 @dataclass
@@ -29,19 +30,14 @@ class Ensembles:
 
     def __call__(self) -> None:
         """Prints a table in Markdown."""
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        pin()
         runs = {count: self.prepare(count) for count in (1, *self.members)}
         compiling = {}
         for count, run in runs.items():
             began = time.process_time()
             run()
             compiling[count] = time.process_time() - began
-        best = dict.fromkeys(runs, float("inf"))
-        for _ in range(self.turns):
-            for count, run in runs.items():
-                began = time.process_time()
-                run()
-                best[count] = min(best[count], (time.process_time() - began) / count)
+        best = {count: used / count for count, used in in_turns(runs, self.turns).items()}
         print("| members | compile and first steps | per step of a member | speed |")
         print("|---|---:|---:|---:|")
         for count, seconds in best.items():

@@ -13,23 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tyro
 
-
-def fastest(run: Callable[[], Any], turns: int) -> float:
-    """Returns the fewest seconds of the processor that a call takes, after a first one."""
-    run()
-    best = float("inf")
-    for _ in range(turns):
-        began = time.process_time()
-        run()
-        best = min(best, time.process_time() - began)
-    return best
+from timing import fastest, pin
 
 
 def step_seconds(experiment: Any, turns: int) -> float:
@@ -69,7 +59,7 @@ class Lengths:
 
     def __call__(self) -> None:
         """Prints a table in Markdown."""
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        pin()
         print(
             "| encoding | n = 500, 500 examples | share of peak | compile | all lengths | steps |"
         )
@@ -85,7 +75,8 @@ class Lengths:
         from randpos import Evaluation, Experiment, resolve
         from randpos.numerics import random_stream
         from randpos.sweeps.estimate import forward
-        from randpos.training.evaluation import Evaluator, sizes
+        from randpos.training.evaluation import Evaluator
+        from randpos.training.tested_lengths import sizes
 
         settings = Evaluation(batch=self.examples)
         experiment = Experiment(task=self.task, encoding=name, evaluation=settings)
@@ -140,7 +131,7 @@ class Every:
         from randpos.training.periodic_tests import PeriodicTests
         from randpos.training.step import make_engine, make_member
 
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        pin()
         experiment = dataclasses.replace(
             preset(self.budget), task=self.task, encoding=self.encoding
         )

@@ -10,8 +10,6 @@ also generates in PyTorch eager, with the cache of `randpos.torch`.
 import argparse
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,16 +25,7 @@ from randpos.numerics import compiler_options
 from randpos.training.batch import assemble, draw_batch
 from randpos.training.evaluation import MAX_LOGIT_BYTES, generation_pieces
 from randpos.training.generation import generate_in_pieces
-
-
-def fastest(run: Callable[[], Any], repeats: int) -> float:
-    """Returns the shortest processor time, after one call that is not counted."""
-    times = []
-    for _ in range(repeats + 1):
-        began = time.process_time()
-        jax.block_until_ready(run())
-        times.append(time.process_time() - began)
-    return min(times[1:])
+from timing import fastest
 
 
 def measure(encoding: str, length: int, batch: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -71,8 +60,8 @@ def measure(encoding: str, length: int, batch: int, options: argparse.Namespace)
     at_once = partial(forced, parameters, sequences.tokens, positions)
     one_by_one = partial(generated, parameters, prompt, positions, n)
     row = {
-        "forced": fastest(at_once, options.repeats),
-        "generated": fastest(one_by_one, options.repeats),
+        "forced": fastest(lambda: jax.block_until_ready(at_once()), options.repeats),
+        "generated": fastest(lambda: jax.block_until_ready(one_by_one()), options.repeats),
     }
     if options.torch:
         row |= in_torch(model, setup, np.array(prompt), positions, length, options.repeats)

@@ -9,7 +9,6 @@ compiler.
 """
 
 import os
-import resource
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,14 +16,10 @@ from dataclasses import dataclass
 
 import tyro
 
+from timing import children_seconds, in_turns, pin
+
 STEPS = 5
 """Steps per turn."""
-
-
-def seconds() -> float:
-    """Returns the seconds of the processor of this process and its ended children."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 @dataclass
@@ -38,8 +33,7 @@ class Peers:
 
     def __call__(self) -> None:
         """Prints a table in Markdown."""
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-        os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+        pin()
         with tempfile.TemporaryDirectory() as folder:
             os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
             contenders = {
@@ -48,16 +42,12 @@ class Peers:
                 "Flax NNX, MultiHeadAttention": self.flax(),
                 "randpos": self.ours(),
             }
-            compiling, best = {}, dict.fromkeys(contenders, float("inf"))
+            compiling = {}
             for name, run in contenders.items():
-                began = seconds()
+                began = time.process_time() + children_seconds()
                 run()
-                compiling[name] = seconds() - began
-            for _ in range(self.turns):
-                for name, run in contenders.items():
-                    began = time.process_time()
-                    run()
-                    best[name] = min(best[name], time.process_time() - began)
+                compiling[name] = time.process_time() + children_seconds() - began
+            best = in_turns(contenders, self.turns)
         eager = best["PyTorch, eager"]
         print("| trained with | compile | per step | speed |")
         print("|---|---:|---:|---:|")

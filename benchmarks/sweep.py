@@ -9,7 +9,6 @@ what the sweep adds: starting processes, tracing, compiling, testing and writing
 """
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
+
+from timing import children_seconds
 
 GRID = """
 [fixed]
@@ -31,12 +32,6 @@ evaluation = {{batch = 32, stride = 20}}
 encoding = ["none", "randomized-sincos", "randomized-relative"]
 seed = {seeds}
 """
-
-
-def children_seconds() -> float:
-    """Returns the seconds of the processor of all child processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def time_steps(grid: Path) -> float:

@@ -10,7 +10,6 @@ of the processor, on one core: the machines are shared. Only ratios are worth qu
 """
 
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -21,28 +20,10 @@ from typing import Literal
 
 import tyro
 
+from timing import children_seconds, in_turns, pin
+
 STEPS = 40
 """Steps per turn: their lengths are the first of the uniform schedule over 1..40."""
-
-
-def pin(core: int) -> None:
-    """Keeps this process on one core, which also makes every library use one thread."""
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cores[core % len(cores)]})
-    os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
-
-
-def interleave(contenders: dict[str, Callable[[], None]], turns: int) -> dict[str, float]:
-    """Times the contenders in turns; returns the fewest seconds of the processor of each."""
-    for run in contenders.values():
-        run()
-    best = dict.fromkeys(contenders, float("inf"))
-    for _ in range(turns):
-        for name, run in contenders.items():
-            began = time.process_time()
-            run()
-            best[name] = min(best[name], time.process_time() - began)
-    return best
 
 
 def our_steps(task: str, encoding: str) -> Callable[[], None]:
@@ -178,7 +159,9 @@ class Speed:
         for task in self.tasks:
             contenders = {name: our_steps(task, name) for name in self.encodings}
             contenders |= {"PyTorch": torch_steps(task), "products": products(task)}
-            best = interleave(contenders, self.turns)
+            for run in contenders.values():
+                run()
+            best = in_turns(contenders, self.turns)
             for name in self.encodings:
                 speed = STEPS / best[name]
                 peer, bound = best["PyTorch"] / best[name], best[name] / best["products"]
@@ -251,12 +234,6 @@ class Worker:
         print(self.members * self.steps / seconds)
 
 
-def children_seconds() -> float:
-    """Returns the seconds of the processor of all child processes that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 @dataclass
 class Start:
     """Seconds from the command to the first step done, on a cold and on a warm cache.
@@ -322,7 +299,7 @@ class Emitters:
             contenders[name] = our_steps(self.task, self.encoding)
             contenders[name]()
             seconds[name] = time.process_time() - began
-        best = interleave(contenders, self.turns)
+        best = in_turns(contenders, self.turns)
         print("| fusion emitters | CPU seconds to the first steps | steps per second |")
         print("|---|---:|---:|")
         for name, fastest in best.items():
