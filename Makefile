@@ -118,13 +118,13 @@ compile-all: $(VENV)/.dev  ## Every program that users ask for, compiled with th
 
 .PHONY: fuzz bounds
 COUNT ?= 500
-fuzz: $(VENV)/.dev  ## Bad input by the thousand: COUNT of them in every test
+fuzz: $(VENV)/.dev  ## Generated bad input, COUNT inputs in every test
 	RANDPOS_FUZZ=$(COUNT) $(BIN)/pytest -q tests/fuzz
 
 .PHONY: torture
 SEED ?= 1
 torture: COUNT = 100
-torture: $(VENV)/.dev  ## A sweep killed COUNT times at random moments must end as if it never was
+torture: $(VENV)/.dev  ## Kill a sweep COUNT times at random moments and compare its store with an undisturbed one
 	$(BIN)/python -m tests.faults.torture --seed $(SEED) --count $(COUNT)
 
 bounds: $(VENV)/bin/python  ## A part of the tests with the oldest and the newest dependencies
@@ -160,7 +160,7 @@ $(VENV)/.all: $(VENV)/.dev
 	touch $@
 
 .PHONY: browser
-browser: $(VENV)/.dev  ## For the tests of the report page: one that is there, apt's or Playwright's
+browser: $(VENV)/.dev  ## Find or install a browser for the tests of the report page
 	$(BIN)/python tests/browser.py
 
 clean:

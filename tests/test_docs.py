@@ -48,6 +48,28 @@ def test_a_learned_table_has_a_row_for_each_position(encoding, rows):
     assert size(encoding) == size("none") + 64 * rows
 
 
+# What the page on the architecture names is there.
+
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
+PACKAGE = ROOT / "src" / "randpos"
+
+
+def test_files_of_the_architecture_exist():
+    named = set(re.findall(r"`([\w/]+\.(?:py|json))`", ARCHITECTURE))
+    assert len(named) > 40
+    assert [name for name in sorted(named) if not (PACKAGE / name).exists()] == []
+
+
+def test_symbols_of_the_architecture_are_in_their_files():
+    pairs = re.findall(r"`([\w.]+)` in `([\w/]+\.py)`", ARCHITECTURE)
+    assert len(pairs) > 10
+    for name, path in pairs:
+        last = name.rpartition(".")[2]
+        assert re.search(
+            rf"^\s*(def |class )?{last}\b", (PACKAGE / path).read_text(), re.MULTILINE
+        ), name
+
+
 # Every public name is on the page.
 
 MODULES = [
