@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 
 from randpos.cli import reporting
 from randpos.cli.main import main
-from randpos.paper.artifacts import Artifact, experiments, figures, tables
+from randpos.paper.artifacts import experiments, figures, tables
+from randpos.paper.base import Artifact
 from randpos.store.tables import pack
 from tests.results.stores import run, scored
 

@@ -23,7 +23,7 @@ from randpos.results.tables.questions import choose_maximum, draws, other_tasks
 from randpos.results.tables.questions import peaked as peaked_table
 from randpos.settings import AttentionScale, Draw
 from randpos.setup import choose_maximum as with_maximum
-from randpos.training.evaluation import lengths_to_test
+from randpos.training.tested_lengths import lengths_to_test
 from tests.experiments import random_model, tiny
 from tests.results.figures.synthetic import join, records
 

@@ -8,8 +8,8 @@ import pytest
 
 from randpos import Experiment
 from randpos.results.scores import cells, counted_accuracies, score_runs
+from randpos.store.result import Accuracy
 from randpos.store.tables import StoreTables
-from randpos.training.evaluation import Accuracy
 from randpos.training.mean_accuracy import in_domain, score
 from tests.results.stores import USUAL, accuracies_of, many_records, records, run, scored
 

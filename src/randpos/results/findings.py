@@ -8,7 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from randpos.paper.artifacts import ARTIFACTS, Artifact, tables
+from randpos.paper.artifacts import ARTIFACTS, tables
+from randpos.paper.base import Artifact
 from randpos.paper.looks import encoding_label, task_label
 from randpos.results.comparison import BEST, Comparison, Difference, compare
 from randpos.results.scores import score_runs

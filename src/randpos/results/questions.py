@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from randpos.experiment import flat
 from randpos.facts import tasks
+from randpos.plain_data import flat
 from randpos.results.scores import BUDGET, PAPER, counted_runs, variant
 from randpos.results.selection import (
     Budget,

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from randpos.experiment import Experiment, flat
+from randpos.experiment import Experiment
 from randpos.facts import OWN_MODEL, combinations, default_reading, tasks
 from randpos.paper.statements import MARGIN
+from randpos.plain_data import flat
 from randpos.store.tables import StoreTables
 from randpos.training.mean_accuracy import Range, mean_accuracies
 

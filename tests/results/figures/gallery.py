@@ -23,7 +23,7 @@ from randpos.results.inspect.activations import Activations, Layer
 from randpos.results.inspect.attention import Attention
 from randpos.store.tables import StoreTables
 from randpos.tasks import PAPER_TASKS
-from randpos.training.evaluation import lengths_to_test
+from randpos.training.tested_lengths import lengths_to_test
 from tests.results.figures.synthetic import falling, join, records
 
 BASE = Experiment(evaluation=Evaluation(stride=20))

@@ -17,7 +17,7 @@ from randpos.store.files import write_atomic
 from randpos.store.folder import Store
 from randpos.store.result import Result
 from randpos.store.tables import pack, read_store
-from randpos.training.evaluation import lengths_to_test
+from randpos.training.tested_lengths import lengths_to_test
 from tests.experiments import random_model, tiny
 
 ENCODINGS = ("relative", "randomized-relative")

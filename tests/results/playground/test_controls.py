@@ -110,14 +110,14 @@ def ticks(page: Page, card: int, kind: str) -> str:
 def test_positions_beyond_training_stand_in_the_red(show: Show) -> None:
     page = show()
     slide(page, 4)  # as long as in training: 8 tokens
-    assert ticks(page, 0, "unmet") == ""
+    assert ticks(page, 0, "unseen") == ""
     slide(page, 10)
     assert ticks(page, 0, "tick").count("M") == 8
-    assert ticks(page, 0, "unmet").count("M") == 12
+    assert ticks(page, 0, "unseen").count("M") == 12
     assert "12 of 20 tokens stand at positions" in page.locator("#card-0").inner_text()
     assert ticks(page, 1, "tick").count("M") == 20
-    assert ticks(page, 1, "unmet") == ""
-    assert "All 20 positions were met" in page.locator("#card-1").inner_text()
+    assert ticks(page, 1, "unseen") == ""
+    assert "All 20 positions occurred" in page.locator("#card-1").inner_text()
 
 
 def test_positions_are_drawn_again(show: Show) -> None:

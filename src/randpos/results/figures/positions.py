@@ -11,6 +11,7 @@ from randpos import facts
 from randpos.errors import UserError
 from randpos.paper.looks import look, task_order, task_title
 from randpos.results.figures.style import (
+    EVERY_RUN,
     WIDTH,
     caption,
     chance_line,
@@ -67,17 +68,8 @@ def _panel(axes: Axes, task: str, encoding: str, runs: pl.DataFrame) -> None:
     style["markersize"] = 5.0
     x = best["maximum"].to_numpy()
     chance_line(axes, task)
-    axes.plot(
-        runs["maximum"].to_numpy(),
-        runs["score"].to_numpy(),
-        gid="runs",
-        linestyle="",
-        marker="o",
-        markersize=2.6,
-        color=style["color"],
-        alpha=0.35,
-        markeredgewidth=0,
-    )
+    dots = runs["maximum"].to_numpy(), runs["score"].to_numpy()
+    axes.plot(*dots, color=style["color"], **EVERY_RUN)
     axes.plot(x, best["score"].to_numpy(), **style, gid="best")
     axes.set_xscale("log", base=2)
     axes.set_xticks(x, [f"{value:,}" for value in x])

@@ -16,6 +16,7 @@ from randpos.errors import UserError
 from randpos.paper.looks import encoding_order, look, task_order, task_title
 from randpos.results.figures.style import (
     CHANCE,
+    EVERY_RUN,
     GUIDE,
     NOTE,
     WIDTH,
@@ -46,16 +47,9 @@ SCALES: dict[str, dict[str, Any]] = {
 }
 """Lines of the two scales of attention."""
 IN_DOMAIN: dict[str, Any] = {"linestyle": "-.", "linewidth": 0.8, "alpha": 0.7, "markersize": 2.6}
-ONE_RUN: dict[str, Any] = {
-    "linestyle": "",
-    "marker": "o",
-    "markersize": 2.6,
-    "markeredgewidth": 0,
-    "alpha": 0.35,
-}
 TRAINED: dict[str, Any] = {"color": GUIDE, "linestyle": "--", "linewidth": 0.9}
 SEEDS: dict[str, Any] = {"alpha": 0.12, "linewidth": 0}
-"""Accuracies up to N, the dot of a single run, the longest training length, the band over seeds."""
+"""Accuracies up to N, the longest training length, the band over seeds."""
 
 
 def _selected(
@@ -120,8 +114,8 @@ def choose_maximum_of_store(records: StoreTables, store: Path) -> Figure:
                     **inside,
                     gid=f"{encoding} {dropout:g} in-domain",
                 )
-                scores = part["ratio"].to_numpy(), part["score"].to_numpy()
-                axes.plot(*scores, **ONE_RUN, color=style["color"], gid="runs")
+                dots = part["ratio"].to_numpy(), part["score"].to_numpy()
+                axes.plot(*dots, color=style["color"], **EVERY_RUN)
         axes.set_xscale("log", base=2)
         ticks = sorted(set(there["ratio"]))
         axes.set_xticks(ticks, [f"{ratio:g}" for ratio in ticks])
@@ -130,7 +124,7 @@ def choose_maximum_of_store(records: StoreTables, store: Path) -> Figure:
     panels[0, 0].set_ylabel("Accuracy (%)")
     # A legend is filled column by column: scores, then accuracies up to N.
     lines = list(handles.values())
-    one = Line2D([], [], color="black", label="Score of one run", **ONE_RUN)
+    one = Line2D([], [], color="black", label="Score of one run", **EVERY_RUN)
     samples = [*lines[::2], one, *lines[1::2], sample_chance()]
     figure.legend(handles=samples, loc="outside upper left", ncols=2, handlelength=2.6, fontsize=6)
     remark = "Score: mean accuracy over lengths N+1 to M. Lines: mean over seeds; dots: every run."

@@ -64,6 +64,15 @@ LEVELS = {
 }
 BETWEEN: Any = {"linestyle": (0, (4, 2)), "linewidth": 0.8}
 """Lines between measured points, where values are interpolated."""
+EVERY_RUN = {
+    "gid": "runs",
+    "linestyle": "",
+    "marker": "o",
+    "markersize": 2.6,
+    "markeredgewidth": 0,
+    "alpha": 0.35,
+}
+"""Dots of single runs, beside a line of their mean or best."""
 CHANCE: Any = {"color": "black", "linestyle": ":", "linewidth": 0.8}
 
 Arguments = ParamSpec("Arguments")

@@ -5,7 +5,8 @@ import html
 from collections.abc import Mapping
 from typing import NamedTuple, get_args
 
-from randpos.paper.artifacts import Section, tables
+from randpos.paper.artifacts import tables
+from randpos.paper.base import Section
 
 OPEN = ("Scores",)
 """Sections that are open when the page is opened."""

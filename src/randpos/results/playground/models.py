@@ -11,9 +11,10 @@ import polars as pl
 
 from randpos.encodings.alibi import slopes
 from randpos.errors import UserError
-from randpos.experiment import Experiment, flat, split_name
+from randpos.experiment import Experiment, split_name
 from randpos.export import describe, torch_arrays
 from randpos.nn.model import Encoder
+from randpos.plain_data import flat
 from randpos.results.scores import score_runs
 from randpos.results.tables.labels import encoding_label
 from randpos.run import Run

@@ -15,7 +15,7 @@ function makeChart(place) {
     const x = (n) => left + ((n - 1) / (LONGEST - 1)) * (width - left - right);
     const y = (share) => top + (1 - share) * (height - top - bottom);
     const svg = draw("svg", { width, height, role: "img", "aria-label": "Accuracy over length of both models" });
-    svg.append(draw("rect", { class: "met", x: x(1), y: y(1), width: x(seen) - x(1), height: y(0) - y(1) }));
+    svg.append(draw("rect", { class: "seen", x: x(1), y: y(1), width: x(seen) - x(1), height: y(0) - y(1) }));
     svg.append(label((x(1) + x(seen)) / 2, y(0) - 6, width < 500 ? "" : "trained", { "text-anchor": "middle" }));
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       svg.append(draw("line", { class: "grid", x1: left, x2: width - right, y1: y(share), y2: y(share) }));

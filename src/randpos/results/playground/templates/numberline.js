@@ -1,4 +1,4 @@
-// A number line with the positions of this sequence; those that training has met are shaded.
+// A number line with the positions of this sequence; those that occurred in training are shaded.
 
 function makeNumberLine() {
   const place = make("div", { class: "numberline", role: "img" });
@@ -13,21 +13,21 @@ function makeNumberLine() {
 
   function paint() {
     if (!shown || !width) return;
-    const { values, met, last } = shown;
+    const { values, seen, last } = shown;
     const x = (value) => 6 + ((value - 1) / Math.max(last - 1, 1)) * (width - 12);
     const ticks = (chosen, kind) =>
       draw("path", { class: kind, d: chosen.map((value) => `M${x(value).toFixed(1)} 8V34`).join("") });
     const edge = (value, anchor) => label(x(value), 54, number(value), { "text-anchor": anchor });
     const marked = values[pointed];
     const numbers = [edge(1, "start"), edge(last, "end")];
-    if (met > last / 12 && met < last * 0.88) numbers.push(edge(met, "middle"));
+    if (seen > last / 12 && seen < last * 0.88) numbers.push(edge(seen, "middle"));
     const svg = draw(
       "svg",
       { width, height: 60, "aria-hidden": "true" },
-      draw("rect", { class: "met", x: 0, y: 4, width: Math.min(x(met) + 6, width), height: 34, rx: 4 }),
+      draw("rect", { class: "seen", x: 0, y: 4, width: Math.min(x(seen) + 6, width), height: 34, rx: 4 }),
       draw("line", { class: "axis", x1: 0, x2: width, y1: 38, y2: 38 }),
-      ticks(values.filter((value) => value <= met), "tick"),
-      ticks(values.filter((value) => value > met), "tick unmet"),
+      ticks(values.filter((value) => value <= seen), "tick"),
+      ticks(values.filter((value) => value > seen), "tick unseen"),
       ...numbers,
     );
     if (marked !== undefined) {
@@ -50,15 +50,15 @@ function makeNumberLine() {
     }
     const distances = positions.distances?.slice(1);
     const values = distances ?? positions.positions;
-    const met = model.randomized ? model.maximum - (distances ? 1 : 0) : model.training_total;
-    shown = { values, met, last: model.randomized ? met : Math.max(longest, met) };
+    const seen = model.randomized ? model.maximum - (distances ? 1 : 0) : model.training_total;
+    shown = { values, seen, last: model.randomized ? seen : Math.max(longest, seen) };
     const what = distances ? "distances between tokens" : "positions";
-    const unmet = values.filter((value) => value > met).length;
-    const text = unmet
-      ? make("span", { class: "bad" }, `${number(unmet)} of ${number(time)} tokens stand at positions that training never met.`)
-      : `All ${number(values.length)} ${what} were met in training.`;
+    const unseen = values.filter((value) => value > seen).length;
+    const text = unseen
+      ? make("span", { class: "bad" }, `${number(unseen)} of ${number(time)} tokens have positions that never occurred in training.`)
+      : `All ${number(values.length)} ${what} occurred in training.`;
     words.replaceChildren(text);
-    place.setAttribute("aria-label", `Number line from 1 to ${shown.last} with ${values.length} ${what}, ${unmet} of them never met in training`);
+    place.setAttribute("aria-label", `Number line from 1 to ${shown.last} with ${values.length} ${what}, ${unseen} of them never seen in training`);
     paint();
   }
 
