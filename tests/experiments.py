@@ -27,6 +27,18 @@ from randpos.training.step import Engine, make_engine
 SIZES = Architecture(layers=1, heads=2, dim=8, hidden=8, dropout=0.1)
 
 
+COMPLETE_RUN = [
+    "config.json",
+    "environment.json",
+    "lock",
+    "metrics.jsonl",
+    "model.safetensors",
+    "result.json",
+    "timing.jsonl",
+]
+"""The files of a run that is trained and not yet tested."""
+
+
 def tiny(**changes: Any) -> Experiment:
     """A model of a few hundred parameters that reverses four bits."""
     fields: dict[str, Any] = {

@@ -21,7 +21,8 @@ from randpos import (
     preset,
     resolve,
 )
-from randpos.experiment import PRESETS, flat
+from randpos.experiment import PRESETS
+from randpos.plain_data import flat
 
 
 @pytest.fixture(autouse=True)

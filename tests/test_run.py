@@ -15,7 +15,7 @@ from randpos import Accuracy, Evaluation, Experiment, Run, UserError
 from randpos import run as runs
 from randpos.store.folder import Store
 from randpos.store.result import Result
-from randpos.training import loop as trainer
+from randpos.training import member as trained_member
 from randpos.training.evaluation import Evaluator
 from tests.experiments import shared_engine, tiny
 
@@ -212,7 +212,7 @@ def test_a_tracker_is_closed_when_the_next_cannot_be_made(tmp_path, monkeypatch)
         raise UserError("no such tracker.")
 
     monkeypatch.setattr(runs, "make_engine", shared_engine)
-    monkeypatch.setattr(trainer, "TRACKERS", {"tensorboard": Fine, "wandb": broken})
+    monkeypatch.setattr(trained_member, "TRACKERS", {"tensorboard": Fine, "wandb": broken})
     with pytest.raises(UserError, match="no such tracker"):
         runs.train(tiny(), store=tmp_path, track=["tensorboard", "wandb"])
     assert len(closed) == 1

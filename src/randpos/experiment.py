@@ -8,10 +8,11 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from randpos.errors import UserError, check_count, check_seed, quoted, unknown
+from randpos.plain_data import field_names, flat, read_fields
 from randpos.settings import (
     Answers,
     Architecture,
@@ -124,16 +125,16 @@ class Experiment:
         """Returns the experiment as plain data, for JSON."""
         # Not dataclasses.asdict: it copies deeply, and sweeps call this thousands of times.
         return {
-            name: {part: getattr(value, part) for part in _names(type(value))}
+            name: {part: getattr(value, part) for part in field_names(type(value))}
             if dataclasses.is_dataclass(value)
             else value
-            for name, value in ((name, getattr(self, name)) for name in _names(Experiment))
+            for name, value in ((name, getattr(self, name)) for name in field_names(Experiment))
         }
 
     @classmethod
     def from_dict(cls, data: Any) -> "Experiment":
         """Reads what `to_dict` wrote; a field of the wrong type or name is a `UserError`."""
-        return _read(cls, data, "experiment")
+        return cls(**read_fields(cls, data, "experiment"))
 
     @cached_property
     def digest(self) -> str:
@@ -180,52 +181,6 @@ Add every new setting here. Never change an entry: it would rename existing runs
 def _unchanged(experiment: Experiment) -> list[str]:
     settings = flat(experiment.to_dict())
     return [name for name, default in LATER.items() if settings[name] == default]
-
-
-def flat(data: Any, prefix: str = "") -> dict[str, Any]:
-    """Flattens nested dicts to dotted keys; anything else gives no keys.
-
-    >>> flat({"steps": 1, "positions": {"maximum": 2048}})
-    {'steps': 1, 'positions.maximum': 2048}
-    """
-    found: dict[str, Any] = {}
-    for name, value in data.items() if isinstance(data, dict) else ():
-        path = f"{prefix}{name}"
-        found |= flat(value, f"{path}.") if isinstance(value, dict) else {path: value}
-    return found
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(f.name for f in dataclasses.fields(kind))
-
-
-def _read(kind: type, data: Any, where: str) -> Any:
-    """Builds a dataclass from plain data, checking names and types on the way."""
-    if not isinstance(data, dict):
-        raise UserError(f"{where} must be a table of fields, not {quoted(data)}.")
-    fields = {f.name: f for f in dataclasses.fields(kind)}
-    if extra := sorted(set(map(str, data)) - set(fields)):
-        raise UserError(f"{where} has no field {quoted(extra[0])}; it has: {', '.join(fields)}.")
-    values = {}
-    for name, value in data.items():
-        default = fields[name].default
-        if default is dataclasses.MISSING:
-            values[name] = _read(fields[name].default_factory, value, f"{where}.{name}")  # type: ignore
-            continue
-        if isinstance(default, float) and type(value) is int and abs(value) < 2**64:
-            value = float(value)
-        if type(value) is not type(default):
-            kind_name = type(default).__name__
-            raise UserError(f"{where}.{name}={quoted(value)} must be of type {kind_name}.")
-        values[name] = value
-    return kind(**values) if kind is Experiment else _part(kind, tuple(values.items()))
-
-
-@lru_cache(maxsize=256)
-def _part(kind: type, values: tuple[tuple[str, Any], ...]) -> Any:
-    """Builds a part of an experiment; thousands of runs share a few of them."""
-    return kind(**dict(values))
 
 
 _RECIPE: dict[str, Any] = {

@@ -173,7 +173,20 @@ class Scheme(eqx.Module):
             examples: The number of examples in the batch.
             first: The number of the first example, where the batch is a part of a larger one.
         """
+        if self.frequency == "per_layer":
+            keys = jax.random.split(key, layers)
+            return tuple(self.sample(k, length, size) for k in keys)
+        if self.frequency == "per_example":
+            numbers = first + jnp.arange(examples)
+            return jax.vmap(lambda i: self.sample(jax.random.fold_in(key, i), length, size))(
+                numbers
+            )
         return self.sample(key, length, size)
+
+    @property
+    def frequency(self) -> Draw:
+        """How often `sample_batch` draws."""
+        return "per_batch"
 
     @property
     @abc.abstractmethod
@@ -249,26 +262,10 @@ class Randomized(Scheme):
         drawn = _subset(key, length - 1, size - 1, self.maximum - 1, self.sort)
         return jnp.concatenate([jnp.zeros(1, drawn.dtype), drawn])
 
-    def sample_batch(
-        self,
-        key: Key[Array, ""],
-        length: Length,
-        size: int,
-        *,
-        layers: int,
-        examples: int,
-        first: Length = 0,
-    ) -> Positions | tuple[Positions, ...]:
-        """Draws once for the batch, or anew for each layer or example."""
-        if self.draw == "per_layer":
-            keys = jax.random.split(key, layers)
-            return tuple(self.sample(k, length, size) for k in keys)
-        if self.draw == "per_example":
-            numbers = first + jnp.arange(examples)
-            return jax.vmap(lambda i: self.sample(jax.random.fold_in(key, i), length, size))(
-                numbers
-            )
-        return self.sample(key, length, size)
+    @property
+    def frequency(self) -> Draw:
+        """How often `sample_batch` draws."""
+        return self.draw
 
     @property
     def largest(self) -> int:

@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
 import polars as pl
 
 from randpos.errors import UserError, check_seconds
@@ -38,15 +37,14 @@ from randpos.nn.model import Encoder
 from randpos.progress import View, open_view
 from randpos.run_display import describe_run, describe_run_html, plot_run
 from randpos.setup import choose_maximum, resolve
-from randpos.store import checkpoints
-from randpos.store.accuracies import SCHEMA, read_accuracies, write_accuracies
+from randpos.store.accuracies import SCHEMA, read_accuracies
 from randpos.store.folder import RunFolder, Store
 from randpos.store.result import Accuracy
-from randpos.training.compilation import Compiling, silent
-from randpos.training.evaluation import Evaluator, lengths_to_test
-from randpos.training.loop import Progress, Strategy, advance_all, start_member
+from randpos.training.evaluation import Evaluator
+from randpos.training.loop import Progress, Strategy, train_members
 from randpos.training.mean_accuracy import in_domain, score
-from randpos.training.step import Engine, make_engine
+from randpos.training.run_evaluation import evaluate_run, load_model, untested
+from randpos.training.step import make_engine
 from randpos.training.tracking import Name as TrackerName
 
 if TYPE_CHECKING:
@@ -74,13 +72,7 @@ class Run:
 
     def model(self, member: int = 0) -> Encoder:
         """Returns the trained model of a member."""
-        experiment = self.experiment(member)
-        result = self.folders[member].result()
-        if result is None or result.status != "complete":
-            state = "is not trained yet" if result is None else f"diverged at step {result.step}"
-            raise UserError(f"{self.folders[member].path} {state}; it has no model.")
-        arrays, static = resolve(experiment).skeleton
-        return eqx.combine(checkpoints.load_arrays(self.folders[member].parameters, arrays), static)
+        return load_model(self.folders[member])
 
     def metrics(self, member: int = 0) -> list[dict[str, Any]]:
         """Returns step, loss and accuracy, one row per chunk of steps."""
@@ -213,38 +205,6 @@ class Run:
         return experiment, read_accuracies(self.folders[member].path, experiment)
 
 
-def untested(folder: RunFolder, experiment: Experiment, max_length: int | None = None) -> list[int]:
-    """Returns the lengths that a run has still to be tested at."""
-    if folder.status() == "diverged":
-        return []
-    done = {a.length for a in read_accuracies(folder.path, experiment)}
-    return [n for n in lengths_to_test(experiment, max_length) if n not in done]
-
-
-def evaluate_run(
-    folder: RunFolder,
-    experiment: Experiment,
-    evaluator: Evaluator,
-    report: Callable[[Accuracy], None] | None = None,
-    max_length: int | None = None,
-) -> list[Accuracy]:
-    """Tests a run at every length that is not yet in the store; returns all of its accuracies.
-
-    The caller holds the run's lock, unless nothing is left to test.
-    """
-    if folder.status() == "diverged":
-        return []
-    missing = untested(folder, experiment, max_length)
-    done = {a.length: a for a in read_accuracies(folder.path, experiment)}
-    parameters = eqx.filter(Run((folder,)).model(), eqx.is_array) if missing else None
-    for accuracy in evaluator.test(parameters, missing):
-        done[accuracy.length] = accuracy
-        write_accuracies(folder.path, experiment, sorted(done.values()))
-        if report is not None:
-            report(accuracy)
-    return [done[n] for n in lengths_to_test(experiment, max_length)]
-
-
 def train(
     experiment: Experiment,
     *,
@@ -300,6 +260,7 @@ def train(
         train_members(
             members,
             folders,
+            make_engine(members[0]),
             report=show_progress,
             save_every=save_every,
             track=track,
@@ -307,39 +268,3 @@ def train(
             compiling=view.compiling,
         )
     return Run(folders)
-
-
-def train_members(
-    members: Sequence[Experiment],
-    folders: Sequence[RunFolder],
-    *,
-    report: Callable[[Progress], None] | None = None,
-    save_every: float = 60.0,
-    track: Sequence[TrackerName] = (),
-    strategy: Strategy | None = None,
-    compiling: Compiling = silent,
-    engine: Engine | None = None,
-) -> None:
-    """Trains experiments that differ only in seed and learning rate, as one program.
-
-    The caller holds the locks of the folders whose runs have not ended. It may pass the engine of
-    an earlier call with the same program, which is then not traced and loaded again.
-    """
-    engine = engine or make_engine(members[0])
-    with contextlib.ExitStack() as stack:
-        active = []
-        for number, (member, folder) in enumerate(zip(members, folders, strict=True)):
-            # Read under the lock: another process may have ended the run before it released it.
-            if folder.result() is not None:
-                folder.drop_checkpoints()
-                continue
-            folder.create(member)
-            active.append(start_member(engine, number, member, folder, track, stack))
-        advance_all(
-            engine,
-            active,
-            report=report,
-            save_every=save_every,
-            strategy=strategy,
-            compiling=compiling,
-        )

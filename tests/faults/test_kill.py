@@ -9,7 +9,7 @@ from pathlib import Path
 
 from randpos import Schedule
 from randpos.store.folder import Store
-from tests.experiments import tiny
+from tests.experiments import COMPLETE_RUN, tiny
 from tests.faults.torture import HOOK
 from tests.sweeps.processes import PATIENCE, environment
 
@@ -88,15 +88,7 @@ def test_killed_between_any_two_writes_a_run_ends_the_same(tmp_path, cache):
     said = command.finish()
     assert command.outcome() == quiet.outcome()
     assert "Traceback" not in said
-    assert sorted(path.name for path in command.folder.path.iterdir()) == [
-        "config.json",
-        "environment.json",
-        "lock",
-        "metrics.jsonl",
-        "model.safetensors",
-        "result.json",
-        "timing.jsonl",
-    ]
+    assert sorted(path.name for path in command.folder.path.iterdir()) == COMPLETE_RUN
 
 
 def test_stopped_by_the_keyboard_it_says_so_and_continues(tmp_path, cache):

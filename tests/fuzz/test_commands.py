@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from randpos.catalog import combinations
 from randpos.cli.commands import COMMANDS
 from randpos.errors import UserError
-from randpos.experiment import PRESETS, Experiment, flat
+from randpos.experiment import PRESETS, Experiment
 from randpos.paper.artifacts import ARTIFACTS
 from randpos.paper.experiments import Slice
+from randpos.plain_data import flat
 from randpos.sweeps.estimate import Speed
 from randpos.tasks import TASKS
 from tests.fuzz import inputs

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import strategies as st
 
 from randpos import Experiment, UserError
-from randpos.experiment import flat
 from randpos.paper.experiments import Slice
+from randpos.plain_data import flat
 from randpos.sweeps.grid import read_grid
-from randpos.training.evaluation import lengths_to_test
+from randpos.training.tested_lengths import lengths_to_test
 from tests.experiments import tiny
 from tests.fuzz import inputs
 from tests.fuzz.commands import told

@@ -13,7 +13,7 @@ from randpos import Accuracy, Experiment
 from randpos.store.accuracies import SCHEMA, WAY, accuracies_path, write_accuracies
 from randpos.store.folder import RunFolder, Store
 from randpos.store.result import CurvePoint, Result, Status
-from randpos.training.evaluation import lengths_to_test
+from randpos.training.tested_lengths import lengths_to_test
 
 CURVE = tuple(CurvePoint(100 * (i + 1), 1 / (i + 1), i / 50) for i in range(50))
 

@@ -121,13 +121,14 @@ def test_a_run_whose_worker_dies_is_tried_again(tmp_path, deaths):
     assert not (tmp_path / RUNS[3].digest).exists()
 
 
-def test_a_run_whose_workers_keep_dying_fails_with_the_reason_and_the_others_do_not(tmp_path):
-    def die(experiment: Experiment, emit: Emit, _: int) -> None:
-        if experiment.seed == 3:
-            raise WorkerLostError("it was killed")
-        finish(experiment, emit)
+def lose_worker_of_seed_3(experiment: Experiment, emit: Emit, _: int) -> None:
+    if experiment.seed == 3:
+        raise WorkerLostError("it was killed")
+    finish(experiment, emit)
 
-    driver, fake = sweep(tmp_path, die, most=1)
+
+def test_a_run_whose_workers_keep_dying_fails_with_the_reason_and_the_others_do_not(tmp_path):
+    driver, fake = sweep(tmp_path, lose_worker_of_seed_3, most=1)
     driver.run()
     assert fake.tried == {0: 1, 1: 1, 2: 1, 3: MAX_DEATHS, 4: 1, 5: 1}
     assert driver.failures == {RUNS[3].digest: "it was killed, 3 times"}
@@ -136,12 +137,7 @@ def test_a_run_whose_workers_keep_dying_fails_with_the_reason_and_the_others_do_
 
 
 def test_of_a_job_whose_workers_keep_dying_only_the_run_to_blame_fails(tmp_path):
-    def die(experiment: Experiment, emit: Emit, _: int) -> None:
-        if experiment.seed == 3:
-            raise WorkerLostError("it was killed")
-        finish(experiment, emit)
-
-    driver, fake = sweep(tmp_path, die, slots=1)
+    driver, fake = sweep(tmp_path, lose_worker_of_seed_3, slots=1)
     driver.run()
     assert list(driver.failures) == [RUNS[3].digest]
     # As one job until three workers died over what was left of it, then each alone.

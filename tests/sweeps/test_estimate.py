@@ -12,8 +12,8 @@ from randpos import Evaluation, Experiment, Schedule, resolve
 from randpos.sweeps import estimate
 from randpos.sweeps.estimate import cost, disk, forward, parameters, training
 from randpos.training.batch import assemble
-from randpos.training.evaluation import lengths_to_test
 from randpos.training.step import Engine
+from randpos.training.tested_lengths import lengths_to_test
 from tests.experiments import random_model, tiny
 
 KINDS = ["none", "sincos", "relative", "rope", "alibi", "randomized-relative", "randomized-rope"]

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from randpos import Experiment, UserError, preset
-from randpos.experiment import flat
 from randpos.paper.artifacts import experiments, paper_experiments
 from randpos.paper.experiments import RATES, Slice, expand
+from randpos.plain_data import flat
 from randpos.sweeps.grid import MAX_RUNS, Grid, distinct, groups, read_grid
 from tests.experiments import tiny
 

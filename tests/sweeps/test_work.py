@@ -101,11 +101,11 @@ def test_a_store_that_refuses_leaves_no_lock_behind(tmp_path):
 
 @pytest.fixture
 def training(monkeypatch):
-    """Training and testing that only tell what they were asked to do, or fail for some seeds."""
+    """Training and testing that only record their calls, or fail for some seeds."""
     asked: list[tuple[int, ...]] = []
     errors: dict[int, Exception] = {}
 
-    def train(members, folders, report, **_):
+    def train(members, folders, engine, report, **_):
         asked.append(tuple(settings.seed for settings in members))
         for number, settings in enumerate(members):
             if settings.seed in errors:

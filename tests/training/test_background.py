@@ -8,7 +8,8 @@ import pytest
 
 from randpos.training import background
 from randpos.training.background import BackgroundTests
-from randpos.training.evaluation import Evaluator, lengths_to_test, sizes
+from randpos.training.evaluation import Evaluator
+from randpos.training.tested_lengths import lengths_to_test, sizes
 from tests.experiments import random_model, tiny
 
 EXPERIMENT = tiny(test_length=8)

@@ -26,11 +26,10 @@ from randpos.training.batch import assemble
 from randpos.training.evaluation import (
     Counts,
     Evaluator,
-    lengths_to_test,
     memory_pieces,
-    sizes,
     summarize,
 )
+from randpos.training.tested_lengths import lengths_to_test, sizes
 from tests.experiments import random_model, tiny
 
 SIX = Schedule("fixed", 6)

@@ -14,8 +14,9 @@ from randpos.settings import Draw
 from randpos.setup import Setup
 from randpos.tasks.base import Batch
 from randpos.training.batch import Sequences, assemble, draw_batch
-from randpos.training.evaluation import Evaluator, sizes
+from randpos.training.evaluation import Evaluator
 from randpos.training.generation import generate, right_generated
+from randpos.training.tested_lengths import sizes
 from tests.experiments import random_model, tiny
 from tests.small import VARIANTS, Variant
 from tests.training.test_evaluation import batch_of

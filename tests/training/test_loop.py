@@ -20,8 +20,9 @@ from randpos import run as runs
 from randpos.store.folder import RunFolder, Store
 from randpos.store.result import Result
 from randpos.training import loop as trainer
-from randpos.training.loop import POINTS, learning_curve
-from tests.experiments import shared_engine, tiny
+from randpos.training import member as trained_member
+from randpos.training.member import POINTS, learning_curve, start_member
+from tests.experiments import COMPLETE_RUN, shared_engine, tiny
 
 STEPS = 250
 """Two whole chunks and a half."""
@@ -170,7 +171,7 @@ WRITES = [
     *[(RunFolder, "append", n) for n in (2, 11)],
     (trainer, "take_steps", 3),
     (trainer, "record", 2),
-    (trainer, "write_atomic", 1),
+    (trained_member, "write_atomic", 1),
     (RunFolder, "finish", 2),
     (RunFolder, "drop_checkpoints", 1),
 ]
@@ -273,15 +274,7 @@ def test_a_complete_run_is_not_trained_again(tmp_path):
 
 def test_a_complete_run_leaves_only_what_is_documented(tmp_path):
     run = train(tmp_path, tiny(steps=20), save_every=0.0)
-    assert sorted(path.name for path in run.folders[0].path.iterdir()) == [
-        "config.json",
-        "environment.json",
-        "lock",
-        "metrics.jsonl",
-        "model.safetensors",
-        "result.json",
-        "timing.jsonl",
-    ]
+    assert sorted(path.name for path in run.folders[0].path.iterdir()) == COMPLETE_RUN
 
 
 def test_metrics_are_means_over_chunks(tmp_path):
@@ -352,7 +345,7 @@ def test_the_step_of_divergence_is_the_first_bad_one(tmp_path):
     folder = Store(tmp_path).run(tiny())
     folder.create(tiny())
     stack = contextlib.ExitStack()
-    first = trainer.start_member(shared_engine(tiny()), 0, tiny(), folder, (), stack)
+    first = start_member(shared_engine(tiny()), 0, tiny(), folder, (), stack)
     metrics = np.ones((2, 60), np.float32)
     metrics[0, [37, 50]] = np.nan, np.inf
     with pytest.warns(UserWarning, match="diverged at step 37"):

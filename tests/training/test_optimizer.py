@@ -11,7 +11,8 @@ import optax
 import pytest
 
 from randpos import Evaluation, Experiment, Optimizer, UserError, resolve, train
-from randpos.experiment import LATER, flat
+from randpos.experiment import LATER
+from randpos.plain_data import flat
 from randpos.training.optimizer import make_optimizer, rate_factor, update_average
 from randpos.training.step import make_engine, make_member
 from tests.experiments import tiny

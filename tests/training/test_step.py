@@ -137,26 +137,24 @@ def test_loss_counts_what_follows_the_terminator_and_accuracy_does_not():
 
 # What must not change a step.
 
+SHORT = {"test_length": 8, "lengths": Schedule("uniform", 8)}
 CASES = {
     "relative": tiny(
         task="binary_addition",
         encoding="randomized-relative",
-        test_length=8,
-        lengths=Schedule("uniform", 8),
+        **SHORT,
         positions=PositionOptions(maximum=32, draw="per_layer"),
         model=Architecture(layers=2, heads=2, dim=8, hidden=8, dropout=0.3),
     ),
     "geometric": tiny(
         task="missing_duplicate",
         encoding="geometric",
-        test_length=8,
-        lengths=Schedule("uniform", 8),
+        **SHORT,
     ),
     "per example": tiny(
         task="binary_addition",
         encoding="randomized-relative",
-        test_length=8,
-        lengths=Schedule("uniform", 8),
+        **SHORT,
         positions=PositionOptions(maximum=32, draw="per_example"),
         model=Architecture(2, 2, 8, 8, dropout=0.3, attention_scale="log"),
     ),

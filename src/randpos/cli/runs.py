@@ -12,8 +12,8 @@ import tyro
 
 from randpos.cli.display import Format, plot, show, show_lengths
 from randpos.errors import UserError
-from randpos.experiment import flat
 from randpos.facts import combinations, tasks
+from randpos.plain_data import flat
 from randpos.results.scores import score_runs
 from randpos.store.accuracies import SCHEMA, WAY
 from randpos.store.files import explained

@@ -18,9 +18,10 @@ from randpos.setup import resolve
 from randpos.store.folder import Store
 from randpos.store.result import percent
 from randpos.training.background import BackgroundTests
-from randpos.training.evaluation import Evaluator, check_longest, longest_possible
+from randpos.training.evaluation import Evaluator
 from randpos.training.loop import Progress
 from randpos.training.mean_accuracy import in_domain, score
+from randpos.training.tested_lengths import check_longest, longest_possible
 from randpos.training.tracking import Name as TrackerName
 
 

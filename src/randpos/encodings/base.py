@@ -3,7 +3,7 @@
     embed             changes the token embeddings                    (sin/cos, learned)
     transform         changes queries and keys of a layer             (RoPE, relative)
     bias              is added to the scaled logits of a layer        (ALiBi, relative, T5, …)
-    weights, attend   replace the softmax attention of a layer        (geometric)
+    weights           replaces the softmax attention of a layer       (geometric)
 
 Two more hooks prepare what these need, once per batch:
 
@@ -78,7 +78,7 @@ class Encoding(eqx.Module):
     layerwise: ClassVar[bool] = True
     """Whether positions enter in every layer, so that they can be drawn anew in each."""
     scales: ClassVar[bool] = False
-    """Whether an `attend` and `weights` of its own multiply the logits by `view.scale`."""
+    """Whether an overridden `attend` or `weights` multiplies the logits by `view.scale`."""
     causal: ClassVar[bool] = True
     """Whether a decoder can use it: the attention of a query depends only on its row of mask and
     positions, so that tokens can be added one at a time."""
@@ -130,8 +130,10 @@ class Encoding(eqx.Module):
     ) -> Queries:
         """Returns the attention of a layer; `x` are the activations of the queries.
 
-        Override it together with `weights`, and so that it equals `weights(...) @ v`.
+        It equals `weights(...) @ v`. Override it only to compute that faster.
         """
+        if type(self).weights is not Encoding.weights:
+            return self.weights(x, q, k, view, layer) @ v
         bias = self.bias(q, view, layer)
         q, k = self.transform(q, k, view, layer)
         return softmax_attention(q, k, v, bias, view.mask, view.scale)

@@ -191,18 +191,6 @@ class Geometric(Encoding):
         scaled = self.content_scale[layer] * content + self.direction_scale[layer] * side
         return scaled + self.threshold[layer]
 
-    def attend(
-        self,
-        x: Float[Array, "batch query model"],
-        q: Queries,
-        k: Keys,
-        v: Keys,
-        view: View,
-        layer: LayerNumber,
-    ) -> Queries:
-        """Averages the values by the weights."""
-        return self.weights(x, q, k, view, layer) @ v
-
     @classmethod
     def operations(cls, shape: Shape, tokens: int) -> float:
         """Returns those of the sums over keys tested before: as many as of the logits."""

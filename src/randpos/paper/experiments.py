@@ -6,8 +6,9 @@ from typing import Any
 
 from randpos.catalog import get_combination
 from randpos.errors import UserError, unknown
-from randpos.experiment import PRESETS, Experiment, flat, preset
+from randpos.experiment import PRESETS, Experiment, preset
 from randpos.paper.artifacts import experiments, paper_experiments
+from randpos.plain_data import flat
 from randpos.sweeps.grid import Grid, distinct
 
 SEEDS = {"paper": tuple(range(10))}

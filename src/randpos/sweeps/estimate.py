@@ -11,8 +11,8 @@ import jax.numpy as jnp
 from randpos.experiment import Experiment
 from randpos.setup import resolve
 from randpos.sweeps.grid import groups
-from randpos.training.evaluation import lengths_to_test, sizes
 from randpos.training.step import STEPS_PER_CALL, make_engine, make_member
+from randpos.training.tested_lengths import lengths_to_test, sizes
 
 TEST_COMPILATION = 0.3
 """Time to compile the test program of one size, relative to that of the training program.

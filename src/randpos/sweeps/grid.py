@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from randpos.errors import StorageError, UserError, quoted
-from randpos.experiment import Experiment, flat
+from randpos.experiment import Experiment
+from randpos.plain_data import flat
 from randpos.setup import AUTO, choose_maximum
 from randpos.store.files import read_file
 

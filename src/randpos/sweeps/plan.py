@@ -16,7 +16,7 @@ from randpos.store.tables import StoreTables, read_store
 from randpos.sweeps.estimate import testing, training
 from randpos.sweeps.grid import groups
 from randpos.sweeps.work import Job
-from randpos.training.evaluation import lengths_to_test
+from randpos.training.tested_lengths import lengths_to_test
 
 MAX_IMBALANCE = 1.1
 """The last worker may end this much later than under a perfectly even load."""

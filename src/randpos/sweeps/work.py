@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 from randpos.errors import StorageError, UserError
 from randpos.experiment import Experiment
-from randpos.run import evaluate_run, train_members
 from randpos.store.folder import RunFolder, Store
 from randpos.store.lock import BusyError
 from randpos.store.result import Accuracy
 from randpos.sweeps.grid import program
 from randpos.training.evaluation import Evaluator
-from randpos.training.loop import Progress
+from randpos.training.loop import Progress, train_members
+from randpos.training.run_evaluation import evaluate_run
 from randpos.training.step import Engine, make_engine
 
 State = Literal["compiling", "training", "testing", "done", "failed", "elsewhere", "queued"]
@@ -151,7 +151,7 @@ def perform(
         emit(Event(member.digest, "compiling"))
     try:
         engine, evaluator = programs.load(members[0])
-        train_members(members, folders, report=report, save_every=save_every, engine=engine)
+        train_members(members, folders, engine, report=report, save_every=save_every)
     except StorageError:
         raise
     except Exception as error:

@@ -1,13 +1,13 @@
 """Even Pairs: is the number of unequal neighbours (01 and 10) odd?"""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Int
 
-from randpos.tasks.base import Example, Length, Task
-from randpos.tasks.draws import bit_string
+from randpos.tasks.base import Length
+from randpos.tasks.bit_strings import BitStringTask
 
 
-class EvenPairs(Task):
+class EvenPairs(BitStringTask):
     """Uniform bits; the number of 01 and 10 together, modulo 2.
 
     >>> EvenPairs().answer(jnp.array([0, 0, 1, 1, 1, 0]), 6)  # 01 and 10, so even
@@ -19,18 +19,10 @@ class EvenPairs(Task):
     name = "even_pairs"
     level = "R"
     description = "number of 01 and 10 in the string, modulo 2"
-    symbols = "01"
-    output_symbols = "01"
-    chance = 0.5
 
     def output_length(self, length: Length) -> Length:
         """One bit."""
         return 1
-
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
-        """Draws a string."""
-        inputs = bit_string(key, length, maximum)
-        return Example(inputs, self.answer(inputs, length))
 
     def answer(self, inputs: Int[Array, " input"], length: Length) -> Int[Array, " 1"]:
         """Returns the answer: the bits change an odd number of times if the ends differ."""

@@ -1,13 +1,13 @@
 """Odds First: the odd places of the string, then the even ones."""
 
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Int
 
-from randpos.tasks.base import Example, Length, Task
-from randpos.tasks.draws import bit_string
+from randpos.tasks.base import Length
+from randpos.tasks.bit_strings import BitStringTask
 
 
-class OddsFirst(Task):
+class OddsFirst(BitStringTask):
     """Uniform bits s1 s2 s3 …; the answer is s1 s3 s5 … s2 s4 ….
 
     >>> OddsFirst().answer(jnp.array([0, 0, 1, 1, 0, 1, 0, 1]), 8)
@@ -17,18 +17,10 @@ class OddsFirst(Task):
     name = "odds_first"
     level = "CS"
     description = "the symbols at odd places (1st, 3rd, ...), then those at even places"
-    symbols = "01"
-    output_symbols = "01"
-    chance = 0.5
 
     def output_length(self, length: Length) -> Length:
         """|y| = n."""
         return length
-
-    def example(self, key: Key[Array, ""], length: Length, maximum: int) -> Example:
-        """Draws a string."""
-        inputs = bit_string(key, length, maximum)
-        return Example(inputs, self.answer(inputs, length))
 
     def answer(self, inputs: Int[Array, " n"], length: Length) -> Int[Array, " n"]:
         """Returns the answer."""

@@ -10,7 +10,8 @@ import threading
 
 from randpos.experiment import Experiment
 from randpos.setup import resolve
-from randpos.training.evaluation import Evaluator, lengths_to_test
+from randpos.training.evaluation import Evaluator
+from randpos.training.tested_lengths import lengths_to_test
 
 
 def available_cores() -> int:

@@ -5,7 +5,6 @@ Lengths are padded to a few static sizes; a batch is computed in pieces that bou
 even that is too much memory, it is halved until it fits, one part after the other.
 """
 
-import bisect
 import dataclasses
 import math
 import threading
@@ -19,8 +18,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, PyTree
 
-from randpos.errors import UserError, check_count
-from randpos.experiment import MAX_TEST_LENGTH, Experiment
+from randpos.errors import UserError
+from randpos.experiment import Experiment
 from randpos.nn.model import Encoder
 from randpos.numerics import compiler_options, random_stream
 from randpos.setup import resolve
@@ -29,6 +28,7 @@ from randpos.tasks.base import Length
 from randpos.training.batch import assemble, draw_batch, right_answers
 from randpos.training.compilation import Compiling, compile_once, silent
 from randpos.training.generation import generate_in_pieces, right_generated
+from randpos.training.tested_lengths import sizes
 
 MAX_LOGIT_BYTES = 2**25
 """Bytes that one piece's attention logits may take."""
@@ -63,89 +63,6 @@ def summarize(length: int, draws: Sequence[Counts], examples: int) -> Accuracy:
         error = math.sqrt(squares * len(draws) / (len(draws) - 1)) / counted
     of_forced = float(sum(forced) / counted) if forced else None
     return Accuracy(length, accuracy, whole / examples, error, of_forced)
-
-
-def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[int]:
-    """Returns the lengths to test: one in every `stride`, the training range's ends, the longest.
-
-    The place inside each window of `stride` lengths moves on from window to window, so that odd and
-    even lengths, and all other residues, occur equally often.
-
-    >>> from randpos.experiment import Evaluation
-    >>> lengths_to_test(Experiment(test_length=60, evaluation=Evaluation(stride=10)))
-    [1, 4, 18, 22, 36, 40, 41, 50, 53, 60]
-    """
-    seen, every = experiment.lengths.maximum, experiment.evaluation.stride
-    longest = experiment.test_length if longest is None else longest
-    check_longest(experiment, longest)
-    # Multiples of the golden ratio, here two Fibonacci numbers, are spread evenly modulo 1.
-    windows = range(1, -(-longest // every) + 1)
-    inside = (every * k - 10946 * k % 17711 * every // 17711 for k in windows)
-    always = {1, seen, seen + 1, experiment.test_length, longest}
-    return sorted(n for n in {*always, *inside} if n <= longest)
-
-
-def longest_possible(experiment: Experiment) -> int:
-    """Returns the longest length that has a position for every token.
-
-    >>> longest_possible(Experiment(task="duplicate_string"))  # three tokens for every one of input
-    682
-    """
-    setup = resolve(experiment)
-    if setup.scheme.largest is None:
-        return MAX_TEST_LENGTH
-    lengths = range(1, setup.scheme.largest + 1)
-
-    def tokens(length: int) -> int:
-        return int(setup.layout.total_length(length))
-
-    return bisect.bisect_right(lengths, setup.scheme.largest, key=tokens)
-
-
-def check_longest(experiment: Experiment, longest: int) -> None:
-    """Raises `UserError` if a model cannot be tested at this length.
-
-    Beyond M the limit is L for randomized positions. A model whose number of parameters depends on
-    M, as with a learned table of ordinal positions, cannot be tested beyond M.
-    """
-    check_count("max_length", longest, MAX_TEST_LENGTH)
-    planned = experiment.test_length
-    if longest <= planned:
-        return
-    setup, limit = resolve(experiment), longest_possible(experiment)
-    if longest > limit:
-        raise UserError(
-            f"max_length={longest} of {experiment.task} needs more positions than the run's "
-            f"L={experiment.positions.maximum}; pass {limit} or less, or train with a larger "
-            "--positions.maximum."
-        )
-    longer = resolve(dataclasses.replace(experiment, test_length=longest))
-    if longer.parameter_count != setup.parameter_count:
-        raise UserError(
-            f"max_length={longest} is beyond M={planned}, and {experiment.encoding} has parameters "
-            f"for positions up to M only; pass {planned} or less."
-        )
-
-
-def sizes(experiment: Experiment, longest: int = 0) -> list[int]:
-    """Returns the static lengths that tested lengths are padded to: finer where they are short.
-
-    Args:
-        experiment: What is tested.
-        longest: Go on beyond M until this length has a size.
-
-    >>> sizes(Experiment(test_length=100), longest=300)
-    [40, 60, 90, 100, 150, 225, 325]
-    """
-    steps, size, bound = [], float(experiment.lengths.maximum), experiment.test_length
-    while size < bound:
-        steps.append(int(size))
-        size = min(size * 1.5, size + 100)
-    steps.append(bound)
-    while steps[-1] < longest:
-        next_size = max(steps[-1] + 1, int(min(steps[-1] * 1.5, steps[-1] + 100)))
-        steps.append(min(next_size, longest_possible(experiment)))
-    return steps
 
 
 def memory_pieces(experiment: Experiment, size: int, parts: int = 1) -> int:
@@ -315,15 +232,15 @@ def count(
     # The last draw may have fewer examples than the others, the last part fewer than its size.
     per_draw = draw_size(experiment)
     left = jnp.minimum(per_draw, options.batch - draw * per_draw) - first
-    asked = jnp.arange(examples) < jnp.minimum(part, left)
-    counted = batch.counted & asked[:, None]
-    right = right_answers(logits, batch) & asked[:, None]
+    wanted = jnp.arange(examples) < jnp.minimum(part, left)
+    counted = batch.counted & wanted[:, None]
+    right = right_answers(logits, batch) & wanted[:, None]
     forced = None
     if setup.layout.autoregressive:
         forced = jnp.sum(right)
         prompt = sequences.tokens[:, : int(setup.layout.prompt_length(size))]
         count = generation_pieces(experiment, size, examples)
         logits = generate_in_pieces(model, setup.layout, prompt, positions, length, count)
-        right = right_generated(logits, batch, setup.task.terminator) & asked[:, None]
-    whole = jnp.all(right | ~counted, axis=-1) & asked
+        right = right_generated(logits, batch, setup.task.terminator) & wanted[:, None]
+    whole = jnp.all(right | ~counted, axis=-1) & wanted
     return Counts(jnp.sum(right), jnp.sum(counted), jnp.sum(whole), forced)

@@ -64,7 +64,7 @@ LEVELS = {
 }
 BETWEEN: Any = {"linestyle": (0, (4, 2)), "linewidth": 0.8}
 """Lines between measured points, where values are interpolated."""
-EVERY_RUN = {
+EVERY_RUN: Any = {
     "gid": "runs",
     "linestyle": "",
     "marker": "o",

@@ -21,6 +21,7 @@ Queries = Float[Tensor, "batch head query dim"]
 Keys = Float[Tensor, "batch head key dim"]
 Bias = Float[Tensor, "... head query key"]
 Mask = Bool[Tensor, "#batch #head #query key"]
+Weights = Float[Tensor, "batch head query key"]
 Scale = Float[Tensor, "#batch #head #query 1"]
 
 NEVER = -1e30
@@ -86,6 +87,18 @@ class Encoding(nn.Module):
         """Returns what is added to the scaled logits: an `attn_mask` for PyTorch's attention."""
         return None
 
+    def weights(
+        self,
+        q: Queries,
+        k: Keys,
+        offsets: Offsets,
+        mask: Mask | None,
+        x: Float[Tensor, "batch query model"] | None,
+        scale: Scale | None,
+    ) -> Weights | None:
+        """Returns attention weights that are not a softmax of logits; None for a softmax."""
+        return None
+
     def forward(
         self,
         q: Queries,
@@ -118,6 +131,9 @@ class Encoding(nn.Module):
         check_pairs(q, k, positions, query_positions)
         if offsets is None:
             offsets = offsets_of(positions, query_positions)
+        weights = self.weights(q, k, offsets, mask, x, scale)
+        if weights is not None:
+            return weights @ v
         bias = self.bias(q, offsets, mask)
         q, k = self.transform(q, k, positions, query_positions)
         return self.attend(q, k, v, bias, mask, scale)

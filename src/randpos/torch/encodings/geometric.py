@@ -12,12 +12,9 @@ from randpos.torch.encodings.base import (
     Keys,
     Mask,
     Offsets,
-    Positions,
     Queries,
-    QueryPositions,
     Scale,
-    check_pairs,
-    offsets_of,
+    Weights,
 )
 
 
@@ -45,26 +42,20 @@ class Geometric(Encoding):
         self.direction_scale = nn.Parameter(torch.ones(()))
         self.threshold = nn.Parameter(torch.zeros(()))
 
-    def forward(
+    def weights(
         self,
         q: Queries,
         k: Keys,
-        v: Keys,
-        positions: Positions,
-        *,
-        query_positions: QueryPositions | None = None,
-        mask: Mask | None = None,
-        offsets: Offsets | None = None,
-        x: Float[Tensor, "batch query model"] | None = None,
-        scale: Scale | None = None,
-    ) -> Queries:
-        """Averages the values by the probability that each key is the first to match."""
+        offsets: Offsets,
+        mask: Mask | None,
+        x: Float[Tensor, "batch query model"] | None,
+        scale: Scale | None,
+    ) -> Weights:
+        """Returns the probability that each key is the first to match."""
         if scale is not None:
             raise UserError("Geometric attention has no logits of a softmax: pass no scale.")
         if x is None:
             raise UserError("Geometric attention reads directions from its input: pass x.")
-        check_pairs(q, k, positions, query_positions)
-        offsets = offsets_of(positions, query_positions) if offsets is None else offsets
         offsets = offsets[None] if offsets.ndim == 2 else offsets
         allowed = (offsets != 0)[:, None]
         allowed = allowed if mask is None else allowed & mask
@@ -73,7 +64,7 @@ class Geometric(Encoding):
             logsigmoid(-z).where(allowed, 0.0), offsets
         )
         weights = hit.softmax(dim=-1) if self.normalise else hit.exp()
-        return weights.where(allowed, 0.0) @ v
+        return weights.where(allowed, 0.0)
 
     def _match(self, x: Tensor, q: Tensor, k: Tensor, offsets: Tensor) -> Tensor:
         """Returns the log-odds that each key matches its query."""

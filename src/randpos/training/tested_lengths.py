@@ -1,0 +1,91 @@
+"""Which lengths a model is tested at, and the static sizes that they are padded to."""
+
+import bisect
+import dataclasses
+
+from randpos.errors import UserError, check_count
+from randpos.experiment import MAX_TEST_LENGTH, Experiment
+from randpos.setup import resolve
+
+
+def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[int]:
+    """Returns the lengths to test: one in every `stride`, the training range's ends, the longest.
+
+    The place inside each window of `stride` lengths moves on from window to window, so that odd and
+    even lengths, and all other residues, occur equally often.
+
+    >>> from randpos.experiment import Evaluation
+    >>> lengths_to_test(Experiment(test_length=60, evaluation=Evaluation(stride=10)))
+    [1, 4, 18, 22, 36, 40, 41, 50, 53, 60]
+    """
+    seen, every = experiment.lengths.maximum, experiment.evaluation.stride
+    longest = experiment.test_length if longest is None else longest
+    check_longest(experiment, longest)
+    # Multiples of the golden ratio, here two Fibonacci numbers, are spread evenly modulo 1.
+    windows = range(1, -(-longest // every) + 1)
+    inside = (every * k - 10946 * k % 17711 * every // 17711 for k in windows)
+    always = {1, seen, seen + 1, experiment.test_length, longest}
+    return sorted(n for n in {*always, *inside} if n <= longest)
+
+
+def longest_possible(experiment: Experiment) -> int:
+    """Returns the longest length that has a position for every token.
+
+    >>> longest_possible(Experiment(task="duplicate_string"))  # three tokens for every one of input
+    682
+    """
+    setup = resolve(experiment)
+    if setup.scheme.largest is None:
+        return MAX_TEST_LENGTH
+    lengths = range(1, setup.scheme.largest + 1)
+
+    def tokens(length: int) -> int:
+        return int(setup.layout.total_length(length))
+
+    return bisect.bisect_right(lengths, setup.scheme.largest, key=tokens)
+
+
+def check_longest(experiment: Experiment, longest: int) -> None:
+    """Raises `UserError` if a model cannot be tested at this length.
+
+    Beyond M the limit is L for randomized positions. A model whose number of parameters depends on
+    M, as with a learned table of ordinal positions, cannot be tested beyond M.
+    """
+    check_count("max_length", longest, MAX_TEST_LENGTH)
+    planned = experiment.test_length
+    if longest <= planned:
+        return
+    setup, limit = resolve(experiment), longest_possible(experiment)
+    if longest > limit:
+        raise UserError(
+            f"max_length={longest} of {experiment.task} needs more positions than the run's "
+            f"L={experiment.positions.maximum}; pass {limit} or less, or train with a larger "
+            "--positions.maximum."
+        )
+    longer = resolve(dataclasses.replace(experiment, test_length=longest))
+    if longer.parameter_count != setup.parameter_count:
+        raise UserError(
+            f"max_length={longest} is beyond M={planned}, and {experiment.encoding} has parameters "
+            f"for positions up to M only; pass {planned} or less."
+        )
+
+
+def sizes(experiment: Experiment, longest: int = 0) -> list[int]:
+    """Returns the static lengths that tested lengths are padded to: finer where they are short.
+
+    Args:
+        experiment: What is tested.
+        longest: Go on beyond M until this length has a size.
+
+    >>> sizes(Experiment(test_length=100), longest=300)
+    [40, 60, 90, 100, 150, 225, 325]
+    """
+    steps, size, bound = [], float(experiment.lengths.maximum), experiment.test_length
+    while size < bound:
+        steps.append(int(size))
+        size = min(size * 1.5, size + 100)
+    steps.append(bound)
+    while steps[-1] < longest:
+        next_size = max(steps[-1] + 1, int(min(steps[-1] * 1.5, steps[-1] + 100)))
+        steps.append(min(next_size, longest_possible(experiment)))
+    return steps
