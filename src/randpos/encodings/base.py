@@ -111,7 +111,7 @@ class Encoding(eqx.Module):
     ) -> tuple[Queries, Keys]:
         """Returns the queries and keys whose products are the logits of a layer.
 
-        A key may depend on its own position only: a decoder stores what it became.
+        A key may depend on its own position only: a decoder stores the transformed key.
         """
         return q, k
 
@@ -152,9 +152,14 @@ class Encoding(eqx.Module):
         return softmax_weights(q, k, bias, view.mask, view.scale)
 
     @classmethod
+    def replaces_attention(cls) -> bool:
+        """Returns whether the encoding overrides `attend` or `weights`."""
+        return cls.attend is not Encoding.attend or cls.weights is not Encoding.weights
+
+    @classmethod
     def check_scale(cls, attention_scale: AttentionScale) -> None:
-        """Raises `UserError` if the logits of this encoding cannot be scaled so."""
-        unscaled = cls.attend is not Encoding.attend and not cls.scales
+        """Raises `UserError` if the encoding does not apply this scale to its logits."""
+        unscaled = cls.replaces_attention() and not cls.scales
         if attention_scale != "constant" and unscaled:
             raise UserError(
                 f"attention_scale={attention_scale!r} does not apply to {cls.name}, which does not "

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from randpos.encodings import Encoding
 from randpos.nn.attention import softmax_attention
 from randpos.nn.model import Encoder
 from randpos.positions import Length, Positions, cut_positions
@@ -23,13 +22,8 @@ class Cache(NamedTuple):
     """Keys and values of the tokens so far, by layer, in buffers for a whole sequence."""
 
     keys: tuple[Float[Array, "batch head time head_dim"], ...]
-    """As `Encoding.transform` returned them, unless the encoding has an `attend` of its own."""
+    """As `Encoding.transform` returned them, unless the encoding replaces the attention."""
     values: tuple[Float[Array, "batch head time head_dim"], ...]
-
-
-def _attends_itself(encoding: Encoding) -> bool:
-    """Returns whether an encoding replaces the attention, which then transforms the keys."""
-    return type(encoding).attend is not Encoding.attend
 
 
 def prefill(
@@ -49,7 +43,7 @@ def prefill(
     keys, values = [], []
     for layer, view in enumerate(model.view(positions)):
         q, k, v = model.blocks[layer].heads(x, x)
-        kept = k if _attends_itself(encoding) else encoding.transform(q, k, view, layer)[1]
+        kept = k if encoding.replaces_attention() else encoding.transform(q, k, view, layer)[1]
         keys.append(jnp.pad(kept, room))
         values.append(jnp.pad(v, room))
         if layer < model.architecture.layers - 1:  # nothing is read from the last layer
@@ -82,15 +76,15 @@ def decode(
     x = model.embed(tokens[:, None], row, None)
     keys, values = list(cache.keys), list(cache.values)
     views = zip(model.view(row, start=place), model.view(alone), strict=True)
-    for layer, (view, own) in enumerate(views):
+    for layer, (view, view_of_token) in enumerate(views):
         q, k, v = model.blocks[layer].heads(x, x)
         values[layer] = jax.lax.dynamic_update_slice(values[layer], v, at)
-        if _attends_itself(encoding):
+        if encoding.replaces_attention():
             keys[layer] = jax.lax.dynamic_update_slice(keys[layer], k, at)
             attended = encoding.attend(x, q, keys[layer], values[layer], view, layer)
         else:
             bias = encoding.bias(q, view, layer)
-            q, k = encoding.transform(q, k, own, layer)
+            q, k = encoding.transform(q, k, view_of_token, layer)
             keys[layer] = jax.lax.dynamic_update_slice(keys[layer], k, at)
             attended = softmax_attention(q, keys[layer], values[layer], bias, view.mask, view.scale)
         x = model.blocks[layer].finish(x, attended)

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from randpos.errors import UserError
-from randpos.torch.encodings.base import Encoding, offsets_of
+from randpos.torch.encodings.base import offsets_of
 from randpos.torch.model import Encoder, Layers
 
 
@@ -117,7 +117,7 @@ class Decoder(Encoder):
             standing, new = places[layer][..., :stop], places[layer][..., first:stop]
             apart = offsets if offsets is None or isinstance(offsets, Tensor) else offsets[layer]
             apart = offsets_of(standing, new) if apart is None else apart[..., first:stop, :stop]
-            if type(encoding).forward is Encoding.forward:
+            if not encoding.replaces_attention():
                 bias = encoding.bias(q, apart, allowed)
                 # A key is rotated once, when it is stored.
                 q, keys[:, :, first:stop] = encoding.transform(q, k, new)

@@ -99,6 +99,11 @@ class Encoding(nn.Module):
         """Returns attention weights that are not a softmax of logits; None for a softmax."""
         return None
 
+    @classmethod
+    def replaces_attention(cls) -> bool:
+        """Returns whether the encoding overrides `weights` or `forward`."""
+        return cls.weights is not Encoding.weights or cls.forward is not Encoding.forward
+
     def forward(
         self,
         q: Queries,

@@ -38,7 +38,7 @@ async function drawChart(place, spec, lines) {
   shownCharts.get(place)?.finalize();
   const options = { ast: true, actions: false, renderer: "svg", defaultStyle: false, config: theme(), tooltip: tooltip(lines) };
   const chart = await vegaEmbed(place, spec, options);
-  // What it shows is said in words by the label of its place.
+  // The label of its container describes the chart.
   place.querySelector("svg")?.setAttribute("aria-hidden", "true");
   shownCharts.set(place, chart);
 }

@@ -54,7 +54,7 @@ function makeCurves(page) {
     drawPanels();
   }
 
-  // One after the other, so that the page answers meanwhile; all of them, so that they are there when printed.
+  // One after the other, so that the page stays responsive; all of them, so that they can be printed.
   async function drawPanels() {
     const own = ++round;
     document.querySelectorAll("#panels .chart, #steps .chart").forEach(dropChart);
@@ -105,14 +105,14 @@ function makeCurves(page) {
       bands: rows.filter((row) => row.high > row.low),
       marks: rows.filter((row) => series[Number(row.series.slice(1))].x.length <= MOST_MARKERS),
     };
-    const told = (at) => {
+    const tooltip = (at) => {
       const known = ids.map((id, i) => [at[id], i]).filter(([y]) => y !== undefined && y !== null);
       known.sort((a, b) => b[0] - a[0]);
       const name = (i) => make("span", { class: "name" }, sample(styles[i]), styles[i].label);
       const values = known.map(([y, i]) => make("div", {}, name(i), make("strong", {}, number(y, 1))));
       return [make("div", {}, make("span", {}, `${overSteps ? "step" : "length"} ${number(at.x)}`)), ...values];
     };
-    return drawChart(place, spec, told);
+    return drawChart(place, spec, tooltip);
   }
 
   return draw;

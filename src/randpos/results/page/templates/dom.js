@@ -21,7 +21,7 @@ function make(tag, attributes = {}, ...children) {
   return node;
 }
 
-// What was chosen survives a reload, for the page reloads itself while a sweep runs.
+// Choices survive a reload: the page reloads itself while a sweep runs.
 const live = document.querySelector("meta[name=version]").content;
 const memory = {
   read(key, usual) {

@@ -1,4 +1,4 @@
-// Sections: which are shown and open, and how wide tables tell that they scroll.
+// Sections: which are shown and open, and how wide tables show that they scroll.
 
 const open = (part) => {
   const details = part?.querySelector(":scope > details");
@@ -20,7 +20,7 @@ function followLinks() {
   // A second click on the same link does not change the address.
   document.querySelector("nav").addEventListener("click", (event) => event.target.hash && open(document.querySelector(event.target.hash)));
   follow();
-  // Paper has no clicks: everything is there when printed.
+  // Open all sections for printing.
   let closed = [];
   window.addEventListener("beforeprint", () => {
     closed = [...document.querySelectorAll("details:not([open])")];

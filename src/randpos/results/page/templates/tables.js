@@ -24,7 +24,7 @@ function makeTable(place, variants) {
     table.shown = measured(table);
     place.parentElement.hidden = !showAll && !table.shown.rows.length;
     if (!table.views.includes(state.view)) state.view = "ours";
-    // Drawing anew must not take the focus from whoever sorts with the keyboard.
+    // Keep the keyboard focus after redrawing.
     const focus = place.contains(document.activeElement) ? document.activeElement.id : "";
     place.replaceChildren(toggle(table), scroll(table), table.rows.length ? notes(table) : "");
     if (focus && byId(focus)) byId(focus).focus();

@@ -82,7 +82,7 @@ function makeCard(side, about) {
     if (inside.open && state.tokens) refresh();
   }
 
-  // Shows the newest wish only: while the worker is busy, older ones are dropped.
+  // Runs the newest request only: while the worker is busy, older ones are dropped.
   async function refresh() {
     wanted++;
     node.setAttribute("aria-busy", "true");

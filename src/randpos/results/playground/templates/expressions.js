@@ -13,7 +13,7 @@ function grow(n, operators, random, token) {
   return [token.open, ...left, operator, ...right, token.close];
 }
 
-// Reads one expression from `text` at `at`; returns its value and the place after it. Throws a sentence.
+// Reads one expression from `text` at `at`; returns its value and the place after it. Throws a message for users.
 function read(text, at, x) {
   const wrong = (wanted, place) => {
     const found = place < text.length ? `“${text[place]}” at place ${place + 1}` : "the end";

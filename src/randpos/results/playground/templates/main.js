@@ -15,7 +15,7 @@ function firstPair(models) {
   return models.slice(0, 2).map(([index]) => index);
 }
 
-// Runs of one encoding are told apart by their names.
+// Several runs of one encoding show their names.
 function optionsOf(models) {
   const count = (label) => models.filter(([, one]) => one.label === label).length;
   return models.map(([index, one]) => make("option", { value: index }, count(one.label) > 1 ? `${one.label} · ${one.run}` : one.label));
@@ -66,21 +66,21 @@ function main() {
   function remember() {
     const { symbols } = about.tasks[state.task];
     const models = shownCards().map((card) => about.models[card.model()].run);
-    const told = { task: state.task, models: models.join(" "), input: state.tokens.map((token) => symbols[token]).join("") };
-    history.replaceState(null, "", `#${new URLSearchParams(told)}`);
+    const fields = { task: state.task, models: models.join(" "), input: state.tokens.map((token) => symbols[token]).join("") };
+    history.replaceState(null, "", `#${new URLSearchParams(fields)}`);
   }
 
   function recall() {
-    const told = new URLSearchParams(location.hash.slice(1));
-    const task = told.get("task");
+    const fields = new URLSearchParams(location.hash.slice(1));
+    const task = fields.get("task");
     chooseTask(task in about.tasks ? task : about.first);
-    const runs = (told.get("models") ?? "").split(" ");
+    const runs = (fields.get("models") ?? "").split(" ");
     shownCards().forEach((_, side) => {
       const found = of(state.task).find(([, one]) => one.run === runs[side]);
       if (found) chooseModel(side, found[0]);
     });
     input.showLength(Math.ceil(seen() / 2), seen());
-    const text = told.get("input");
+    const text = fields.get("input");
     if (task === state.task && text) input.type(text);
     if (!state.tokens) input.drawRandom();
   }

@@ -1,4 +1,4 @@
-// Asks a worker to run models.
+// Sends models to a worker to run.
 
 function makeRunner(about) {
   const source = new Blob([byId("engine").textContent], { type: "text/javascript" });
@@ -29,7 +29,7 @@ function sequenceOf(task, facts, tokens) {
   return { sequence: [...tokens, ...Array(answers).fill(facts.symbols.length)], answers };
 }
 
-// What a model says: for every answer its class, the probabilities, whether it is right, and whether it counts.
+// The output of a model: for every answer its class, the probabilities, whether it is right, and whether it counts.
 function judge(logits, truth, terminator) {
   const classes = logits.length / truth.length;
   const end = terminator === null ? -1 : truth.indexOf(terminator);
