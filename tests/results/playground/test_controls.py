@@ -114,7 +114,7 @@ def test_positions_beyond_training_stand_in_the_red(show: Show) -> None:
     slide(page, 10)
     assert ticks(page, 0, "tick").count("M") == 8
     assert ticks(page, 0, "unseen").count("M") == 12
-    assert "12 of 20 tokens stand at positions" in page.locator("#card-0").inner_text()
+    assert "12 of 20 tokens have positions" in page.locator("#card-0").inner_text()
     assert ticks(page, 1, "tick").count("M") == 20
     assert ticks(page, 1, "unseen") == ""
     assert "All 20 positions occurred" in page.locator("#card-1").inner_text()
