@@ -159,7 +159,7 @@ def test_listing_the_commands_imports_no_library():
 
 
 def test_the_command_line_silences_the_compilers_alarms():
-    code = "import sys; sys.argv = ['randpos']; import randpos, os"
+    code = "import sys; sys.argv = ['randpos']; import os, randpos.cli"
     code += "; print(os.environ['TF_CPP_MIN_LOG_LEVEL'])"
     line, clean = [sys.executable, "-c", code], {**os.environ}
     clean.pop("TF_CPP_MIN_LOG_LEVEL", None)

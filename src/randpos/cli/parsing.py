@@ -85,7 +85,7 @@ class _Help(io.StringIO):
         self._shown = sys.stdout
 
     @property
-    def encoding(self) -> str:
+    def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The encoding of standard output, which decides how boxes are drawn."""
         return self._shown.encoding or "utf-8"
 

@@ -158,7 +158,7 @@ def draws_of_store(records: StoreTables, store: Path) -> Figure:
                 axes.fill_between(steps, low, high, color=style["color"], **SEEDS)
         axes.set_xlabel("Training step")
     panels[0, 0].set_ylabel("Accuracy in training (%)")
-    band = Patch(color=NOTE, **SEEDS | {"alpha": 0.2}, label="Lowest to highest seed")
+    band = Patch(color=NOTE, alpha=0.2, linewidth=0, label="Lowest to highest seed")
     samples = [*handles.values(), band, sample_chance()]
     figure.legend(handles=samples, loc="outside upper left", ncols=2, handlelength=2.6)
     caption(figure, "Lines: mean over seeds; bands: from the lowest to the highest seed.", *notes)
