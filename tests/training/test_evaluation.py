@@ -83,6 +83,16 @@ def test_lengths_that_no_positions_are_left_for_are_refused(longest):
     assert lengths_to_test(Experiment(), 1024) == list(range(1, 1025))
 
 
+@pytest.mark.parametrize("encoding", ["rope", "relative"])
+def test_plain_encodings_are_tested_beyond_m_as_if_it_had_been_planned(encoding):
+    short = tiny(encoding=encoding, test_length=6)
+    parameters = eqx.filter(random_model(short), eqx.is_array)
+    (found,) = Evaluator(short).test(parameters, [20])
+    planned = dataclasses.replace(short, test_length=sizes(short, 20)[-1])
+    parameters = eqx.filter(random_model(planned), eqx.is_array)
+    assert list(Evaluator(planned).test(parameters, [20])) == [found]
+
+
 def test_few_sizes_serve_all_lengths():
     for seen, longest in ((40, 500), (1, 1), (1, 500), (40, 41), (500, 500)):
         found = sizes(Experiment(lengths=Schedule(maximum=seen), test_length=longest))

@@ -212,7 +212,9 @@ def count(
         parts: How many parts there are.
     """
     setup = resolve(experiment)
-    static, options = setup.skeleton[1], experiment.evaluation
+    (shapes, static), options = setup.skeleton, experiment.evaluation
+    # Beyond M, plain encodings have the same arrays in a model that names another longest sequence.
+    parameters = jax.tree.unflatten(jax.tree.structure(shapes), jax.tree.leaves(parameters))
     pieces, part = memory_pieces(experiment, size, parts), part_size(experiment, parts)
     # Rounded up to whole pieces; the surplus examples are not counted.
     examples = -(-part // pieces) * pieces
