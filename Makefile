@@ -64,8 +64,23 @@ CORE := none sincos relative randomized-sincos randomized-relative
 OVERNIGHT := --budget overnight --seeds 0 --store $(RUNS)
 SLOW_TASKS := reverse_string stack_manipulation odds_first binary_addition duplicate_string compute_sqrt
 
-.PHONY: results-laptop results-ablations results-overnight results-open-questions results-pages
-results: results-laptop results-ablations results-overnight results-open-questions results-pages  ## All runs of results/, then its pages
+.PHONY: results-small results-laptop results-ablations results-overnight results-open-questions results-pages
+results: results-small results-laptop results-ablations results-overnight results-open-questions results-pages  ## All runs of results/, then its pages
+
+# The paper's settings but for steps, batch and M, mostly 1 seed: 96 runs, about 4 hours.
+SMALL := --budget paper --steps 3000 --batch 32 --rates 5e-4 --seeds 0 --test-length 200 \
+	--stride 20 --examples 100 --store $(RUNS)
+SMALL_TASKS := even_pairs modular_arithmetic_simple parity_check cycle_navigation stack_manipulation \
+	reverse_string modular_arithmetic solve_equation missing_duplicate odds_first binary_addition \
+	bucket_sort
+results-small: $(VENV)/.demo
+	$(SWEEP) table1 $(SMALL) --tasks $(SMALL_TASKS) --encodings $(CORE)
+	$(SWEEP) table1 $(SMALL) --tasks bucket_sort missing_duplicate
+	$(SWEEP) table1 $(SMALL) --tasks missing_duplicate --seeds 1
+	$(SWEEP) readings $(SMALL) --tasks missing_duplicate
+	$(SWEEP) max-position $(SMALL) --tasks missing_duplicate
+	$(SWEEP) ablation-sorting $(SMALL) --tasks bucket_sort missing_duplicate
+	$(SWEEP) geometric $(SMALL) --tasks bucket_sort --encodings geometric
 
 results-laptop: $(VENV)/.demo  ## 315 runs, about 8 hours
 	$(SWEEP) table1 $(LAPTOP) --encodings $(CORE) rope randomized-rope
