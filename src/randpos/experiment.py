@@ -1,6 +1,7 @@
 """An experiment: the settings that decide the outcome of one run, as pure data.
 
-Its digest names the run. `randpos.setup` turns it into a task, positions and a model.
+Its digest names the run. `randpos.setup` turns it into a task, positions and a model. `PRESETS`
+holds the budgets by name: `smoke`, `laptop`, `overnight` and `paper`.
 """
 
 import dataclasses

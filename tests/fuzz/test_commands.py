@@ -11,7 +11,7 @@ from randpos.cli.commands import COMMANDS
 from randpos.errors import UserError
 from randpos.experiment import PRESETS, Experiment
 from randpos.paper.artifacts import ARTIFACTS
-from randpos.paper.experiments import Slice
+from randpos.paper.slices import Slice
 from randpos.plain_data import flat
 from randpos.sweeps.estimate import Speed
 from randpos.tasks import TASKS

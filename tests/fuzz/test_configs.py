@@ -11,7 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from randpos import Experiment, UserError
-from randpos.paper.experiments import Slice
+from randpos.paper.slices import Slice
 from randpos.plain_data import flat
 from randpos.sweeps.grid import read_grid
 from randpos.training.tested_lengths import lengths_to_test

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from randpos.paper.experiments import Slice
+from randpos.paper.slices import Slice
 from randpos.store.files import TEMPORARY
 from randpos.sweeps.grid import read_grid
 

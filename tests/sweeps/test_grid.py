@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from randpos import Experiment, UserError, preset
 from randpos.paper.artifacts import experiments, paper_experiments
-from randpos.paper.experiments import RATES, Slice, expand
+from randpos.paper.slices import RATES, Slice, expand
 from randpos.plain_data import flat
 from randpos.sweeps.grid import MAX_RUNS, Grid, distinct, groups, read_grid
 from tests.experiments import tiny
@@ -184,7 +184,7 @@ def test_a_large_grid_is_allowed_up_to_its_limit():
 
 
 COUNT = """
-from randpos.paper.experiments import Slice, expand
+from randpos.paper.slices import Slice, expand
 runs = set()
 for name in ("table1", "geometric", "ablation-sorting"):
     runs |= {case.digest for case in expand(name, Slice("paper"))}

@@ -19,7 +19,7 @@ from randpos.cli.tables import show_table
 from randpos.errors import UserError, unknown
 from randpos.experiment import Experiment
 from randpos.paper.artifacts import ARTIFACTS, experiments, figures, paper_experiments
-from randpos.paper.experiments import Slice
+from randpos.paper.slices import Slice
 from randpos.results.page.sections import Picture
 from randpos.store.files import write_atomic
 from randpos.store.result import Accuracy

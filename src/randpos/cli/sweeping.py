@@ -12,7 +12,7 @@ from randpos.cli.display import Format, show
 from randpos.cli.training import describe_budget
 from randpos.errors import UserError, check_seconds
 from randpos.experiment import Experiment, preset
-from randpos.paper.experiments import USUAL_BUDGET, Slice, expand, expand_grids
+from randpos.paper.slices import USUAL_BUDGET, Slice, expand, expand_grids
 from randpos.paper.speed import published_speed
 from randpos.store.folder import Store
 from randpos.sweeps.driver import Driver

@@ -3,6 +3,9 @@
 The rule saves the unnormalised weights once, replaces the row sums of the softmax's derivative by
 the inner products of outputs and their gradients (equal, and T times smaller), and forms every
 product so that the long axis is contiguous (docs/performance.md).
+
+The mask comes from elsewhere: `assemble` (`training/batch.py`) marks padding, and `allowed_keys`
+(`nn/views.py`) decides which keys a query sees.
 """
 
 import jax

@@ -1,7 +1,8 @@
 """Checkpoints: arrays as safetensors, with a JSON sidecar that holds their step and checksum.
 
 The sidecar is written last: a checkpoint without one is incomplete. A damaged checkpoint is set
-aside with a warning, and the one before it is used.
+aside with a warning, and the one before it is used. `start_member` (`training/member.py`) resumes
+from here.
 """
 
 import hashlib

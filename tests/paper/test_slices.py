@@ -6,7 +6,7 @@ import pytest
 
 from randpos import UserError
 from randpos.paper.artifacts import TABLE_1, paper_experiments
-from randpos.paper.experiments import Slice, expand
+from randpos.paper.slices import Slice, expand
 from randpos.tasks import PAPER_TASKS
 
 
