@@ -58,7 +58,7 @@ format: $(VENV)/.dev
 RUNS := runs/results
 SWEEP := $(BIN)/randpos sweep
 # The recipe of docs/recipe.md, 3 seeds.
-LAPTOP := --budget laptop --seeds 0 1 2 --store $(RUNS)
+LAPTOP := --budget laptop --seeds 0 1 2 --store $(RUNS)-laptop
 CORE := none sincos relative randomized-sincos randomized-relative
 # 1 seed: 12 runs of an hour or two of one core each.
 OVERNIGHT := --budget overnight --seeds 0 --store $(RUNS)
@@ -106,11 +106,12 @@ results-open-questions: $(VENV)/.demo  ## The runs of docs/open-questions.md and
 	$(SWEEP) examples/grids/decoder-addition.toml --store runs/decoders
 
 results-pages: $(VENV)/.demo  ## Pack what is complete, draw the figures, write docs/results.md and the README's table
+	mkdir -p $(RUNS) && cp -rn $(RUNS)-laptop/. $(RUNS)/
 	$(BIN)/randpos runs pack results --store $(RUNS) --status complete --keep $(KEEP)
 	for name in efficiency max-position pca attention overview; do \
 		$(BIN)/randpos figure $$name --store results --out docs/figures || exit; done
-	$(BIN)/randpos figure curves --store results --out docs/figures --encodings $(PAIRS)
-	$(BIN)/randpos figure curves --store results --out docs/figures/first \
+	$(BIN)/randpos figure curves --store $(RUNS)-laptop --out docs/figures --encodings $(PAIRS)
+	$(BIN)/randpos figure curves --store $(RUNS)-laptop --out docs/figures/first \
 		--tasks even_pairs reverse_string missing_duplicate bucket_sort --encodings $(PAIRS)
 	$(BIN)/randpos report results --out docs/results.md
 	$(BIN)/python docs/found.py
