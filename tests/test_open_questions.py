@@ -1,4 +1,4 @@
-"""The page of open questions shows what its store holds."""
+"""The pages of open questions and of decoders show what their stores hold."""
 
 from pathlib import Path
 
@@ -12,8 +12,16 @@ from randpos.store.tables import read_store
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("name", ["choose-L", "draws", "peaked"])
-def test_a_table_of_the_page_is_that_of_its_store(name):
-    table = ARTIFACTS[name].make_table(score_runs(read_store(DOCS / "open-questions")))
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("choose-L", "open-questions"),
+        ("draws", "open-questions"),
+        ("peaked", "open-questions"),
+        ("addition", "decoder"),
+    ],
+)
+def test_a_table_of_the_page_is_that_of_its_store(name, page):
+    table = ARTIFACTS[name].make_table(score_runs(read_store(DOCS / page)))
     assert table.rows
-    assert render(table, "markdown").strip() in (DOCS / "open-questions.md").read_text()
+    assert render(table, "markdown").strip() in (DOCS / f"{page}.md").read_text()
