@@ -1,7 +1,6 @@
 """The settings in which a budget differs from the paper's, in words."""
 
 import json
-from functools import cache
 
 from randpos.experiment import PRESETS, preset
 from randpos.results.scores import variant
@@ -29,15 +28,14 @@ def describe_variant(text: str) -> str:
     >>> describe_variant(variant(json.dumps(preset("laptop").to_dict())))
     'recipe of the budget laptop'
     """
-    if text in _recipes():
-        return f"recipe of the budget {_recipes()[text]}"
+    if name := _recipes().get(text):
+        return f"recipe of the budget {name}"
     parts = (part.partition("=") for part in text.split(", "))
     settings = {name: value for name, _, value in parts}
     words = [WORDS[name].format(settings.pop(name)) for name in WORDS if name in settings]
     return ", ".join([*words, *(f"{name}={value}" for name, value in settings.items())])
 
 
-@cache
 def _recipes() -> dict[str, str]:
     """Returns the names of budgets by their variants."""
     found = {variant(json.dumps(preset(name).to_dict())): name for name in PRESETS}
