@@ -39,6 +39,7 @@ SUBSET = [
     "tests/store/test_folder.py",
     "tests/cli/test_streams.py",
     "tests/training/test_tracking.py",
+    "tests/training/test_interruption.py",
     "tests/training/test_loop.py",
     "tests/store/test_tables.py",
     # How much memory reading takes is promised for the newest only.

@@ -21,7 +21,7 @@ MISSING = (
 
 
 def is_required() -> bool:
-    """Tells whether a missing browser is an error."""
+    """Whether a missing browser is an error."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
@@ -44,7 +44,7 @@ def _candidates() -> Iterator[str]:
 
 
 def _starts(path: str) -> bool:
-    """Tells whether it is more than a stub, and has the libraries that it needs."""
+    """Whether it starts: not a stub, and no library is missing."""
     return _run(path, "--version", quiet=True)
 
 

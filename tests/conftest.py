@@ -31,7 +31,7 @@ LONGEST = [
     "tests/training/test_step.py",
     "tests/tasks/test_determinism.py",
     "tests/faults/",
-    "tests/training/test_loop.py",
+    "tests/training/test_interruption.py",
     "tests/test_examples.py",
     "tests/store/test_tables.py",
     "tests/results/",

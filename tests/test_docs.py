@@ -36,7 +36,7 @@ def test_named_tests_exist():
 def test_every_choice_names_its_test():
     entries = re.findall(r"^- .*?(?=^- |^#|\Z)", FIDELITY, flags=re.MULTILINE | re.DOTALL)
     assert len(entries) > 20
-    assert [entry for entry in entries if "Held by: `tests/" not in entry] == []
+    assert [entry for entry in entries if "Tested by: `tests/" not in entry] == []
 
 
 @pytest.mark.parametrize(("encoding", "rows"), [("learned", 1000), ("randomized-learned", 2048)])

@@ -136,7 +136,7 @@ def _as_users_run_it():
 
 @pytest.mark.usefixtures("_as_users_run_it")
 @pytest.mark.parametrize(("mistake", "parts"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_told_in_a_sentence(mistake, parts):
+def test_a_mistake_is_reported_in_a_sentence(mistake, parts):
     with pytest.raises(UserError) as raised:
         mistake()
     message = str(raised.value)

@@ -59,12 +59,12 @@ def test_an_empty_store_has_an_empty_list(capsys, tmp_path):
 def test_a_run_is_shown_with_each_setting_once(capsys, store):
     digest = tiny(encoding="relative").digest
     shown = said(capsys, "show", digest, "--store", str(store))
-    told = [row for row in shown if len(row) == 2 and re.fullmatch(r"[\w.]+", row[0])]
-    names = [name for name, _ in told]
+    pairs = [row for row in shown if len(row) == 2 and re.fullmatch(r"[\w.]+", row[0])]
+    names = [name for name, _ in pairs]
     assert len(set(names)) == len(names)
     assert {"positions.maximum", "positions.reading", "positions.draw"} < set(names)
     assert not {"maximum", "reading", "draw", "training_length"} & set(names)
-    seconds = dict(told)["seconds"]
+    seconds = dict(pairs)["seconds"]
     assert seconds == f"{float(seconds):.1f}"
 
 

@@ -185,7 +185,7 @@ def test_a_crash_inside_a_library_is_a_sentence_and_a_file(capsys, monkeypatch, 
     assert "in crash\n" in details.read_text()
 
 
-def test_a_full_output_is_told_once():
+def test_a_full_output_is_reported_once():
     with open("/dev/full", "w") as full:
         done = run("--version", stdout=full)
     assert done.returncode == 2

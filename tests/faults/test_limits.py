@@ -84,9 +84,9 @@ def starved(enough: int, message: str = "RESOURCE_EXHAUSTED: Out of memory.") ->
 def test_what_does_not_fit_is_tested_in_parts_with_a_warning():
     experiment = tiny(lengths=ONE_SIZE)
     parameters = eqx.filter(random_model(experiment), eqx.is_array)
-    with pytest.warns(UserWarning, match="does not fit into the memory; it is tested in") as told:
+    with pytest.warns(UserWarning, match="does not fit into the memory; it is tested in") as warned:
         found = list(starved(4).test(parameters, [2, 6]))
-    assert len(told) == 2  # once for two parts, once for four, and never again
+    assert len(warned) == 2  # once for two parts, once for four, and never again
     assert found == list(Evaluator(experiment).test(parameters, [2, 6]))
 
 
@@ -134,15 +134,15 @@ def test_under_a_limit_of_memory_long_sequences_are_tested_in_parts(cache):
         positions=PositionOptions(maximum=512),
         evaluation=Evaluation(batch=4000),
     )
-    told = []
+    outputs = []
     for room in (0, 48 * 2**20):
         line = [sys.executable, "-c", LONG, json.dumps(experiment.to_dict()), str(room)]
         # Without an arena per thread, each of which takes 64 MiB of addresses at its first use.
         kept = environment(cache, MALLOC_ARENA_MAX="1")
         process = subprocess.run(line, env=kept, capture_output=True, text=True)
         assert process.returncode == 0, process.stderr
-        told.append(json.loads(process.stdout))
-    (whole, pieces), (cut, parts) = told
+        outputs.append(json.loads(process.stdout))
+    (whole, pieces), (cut, parts) = outputs
     assert pieces == 1
     assert parts > 1
     assert cut == whole
@@ -166,7 +166,7 @@ def test_under_a_limit_of_memory_a_command_says_what_it_does_and_ends_well(tmp_p
     experiment = tiny(
         test_length=200, lengths=Schedule("fixed", 4), positions=PositionOptions(maximum=512)
     )
-    told = []
+    outputs = []
     for room in (0, 48 * 2**20):
         store = tmp_path / str(room)
         folder = write_run(store, experiment, lengths=[])
@@ -176,8 +176,8 @@ def test_under_a_limit_of_memory_a_command_says_what_it_does_and_ends_well(tmp_p
         line = [sys.executable, "-c", CLI, str(room), *options]
         process = subprocess.run(line, env=environment(cache), capture_output=True, text=True)
         assert process.returncode == 0, process.stderr
-        told.append((process.stdout[process.stdout.index("[\n") :], process.stderr))
-    (whole, quiet), (cut, said) = told
+        outputs.append((process.stdout[process.stdout.index("[\n") :], process.stderr))
+    (whole, quiet), (cut, said) = outputs
     assert json.loads(cut) == json.loads(whole)
     assert all(line.startswith(PROGRESS) for line in quiet.splitlines())
     assert all(line.startswith(("randpos: ", *PROGRESS)) for line in said.splitlines())

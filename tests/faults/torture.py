@@ -181,7 +181,7 @@ class Torture:
 
 
 def kill(pid: int) -> bool:
-    """Kills a process, and tells whether there still was one."""
+    """Kills a process; returns whether it was still running."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:

@@ -12,7 +12,7 @@ PROGRESS = ("compiling ", "testing ", "training ")
 """How lines that show progress begin."""
 
 
-def told(arguments: Sequence[str]) -> tuple[int, str, str]:
+def run_command(arguments: Sequence[str]) -> tuple[int, str, str]:
     """Runs a command; returns its exit code and what it printed and said.
 
     Whatever it is given: the code is 0 or 2, 2 comes with a sentence, and every line that is said

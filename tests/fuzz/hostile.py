@@ -121,7 +121,7 @@ def renamed(name: str, copied: bool) -> Harm:
     return harm
 
 
-def told_so(settings: Any) -> Harm:
+def settings_with_digest(settings: Any) -> Harm:
     """Writes an experiment that names itself rightly, if it is one that can be named."""
 
     def harm(store: Path) -> None:
@@ -144,8 +144,8 @@ def forged(column: str, value: Any, every: bool) -> Harm:
         runs = pl.read_parquet(store / PACKED[0])
         first = pl.int_range(pl.len()) == 0
         content = pl.lit(value, RUNS[column])
-        told = pl.when(pl.lit(every) | first).then(content).otherwise(column)
-        runs.with_columns(told.alias(column)).write_parquet(store / PACKED[0])
+        forged_column = pl.when(pl.lit(every) | first).then(content).otherwise(column)
+        runs.with_columns(forged_column.alias(column)).write_parquet(store / PACKED[0])
 
     return harm
 
@@ -223,7 +223,7 @@ ODD = ["folder", "pipe", "gone", "canary", "outside", "loop", "/dev/zero", "nowh
 harms = st.one_of(
     st.builds(spoil, st.sampled_from(FILES), damages),
     *(altered(PLAIN[n]).map(lambda data, n=n: put(n, json_bytes(data))) for n in JSON),
-    altered(EXPERIMENT).map(told_so),
+    altered(EXPERIMENT).map(settings_with_digest),
     st.builds(odd, st.sampled_from(PLACES), st.sampled_from(ODD)),
     st.builds(linked, st.sampled_from(["", "evaluation", "checkpoints"])),
     st.builds(renamed, st.sampled_from(NASTY) | inputs.texts, st.booleans()),

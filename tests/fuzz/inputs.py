@@ -98,7 +98,7 @@ NASTY = [
     "NaN",
     "1e999",
 ]
-"""Texts that mean something to somebody: HTML, shells, terminals, paths, formats, globs."""
+"""Texts with a meaning somewhere: HTML, shells, terminals, paths, formats, globs."""
 NUMBERS = [0, -1, 1, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**63, 2**64, -(2**63), 10**30, 10**400]
 
 texts = st.one_of(st.sampled_from(NASTY), st.text(st.characters(), max_size=20))

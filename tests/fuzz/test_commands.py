@@ -16,7 +16,7 @@ from randpos.plain_data import flat
 from randpos.sweeps.estimate import Speed
 from randpos.tasks import TASKS
 from tests.fuzz import inputs
-from tests.fuzz.commands import told
+from tests.fuzz.commands import run_command
 from tests.fuzz.inputs import fuzz, tried
 
 
@@ -61,7 +61,7 @@ def flags_of(command) -> list[str]:
 
 
 FLAGS = {name: flags_of(command.load()) for name, command in COMMANDS.items()}
-# No path that leads out of the folder: a file that somebody names is theirs to have written.
+# No path that leads out of the folder: a user may overwrite a file by naming it.
 RUBBISH = [word for word in inputs.NASTY if "/" not in word]
 words = st.one_of(
     st.sampled_from([*TASKS, *combinations(), *ARTIFACTS, *PRESETS, "list", "show", "pack", "all"]),
@@ -89,7 +89,7 @@ def lines(draw: st.DrawFn) -> list[str]:
 def test_a_command_line_is_obeyed_or_refused(here, line):
     before = {path.name for path in here.parent.iterdir()}
     with tried("command lines"):
-        code, _, err = told(line)
+        code, _, err = run_command(line)
     if code == 2:
         assert err.count("\n") == 1, err
     assert {path.name for path in here.parent.iterdir()} == before
@@ -109,7 +109,7 @@ GOOD = [
 
 @pytest.mark.parametrize(("line", "code"), GOOD)
 def test_a_good_line_gets_as_far_as_a_test_goes(here, line, code):
-    found, _, err = told(line)
+    found, _, err = run_command(line)
     assert found == code
     assert code == 0 or "as far as a test goes" in err
 

@@ -17,7 +17,7 @@ from randpos.sweeps.grid import read_grid
 from randpos.training.tested_lengths import lengths_to_test
 from tests.experiments import tiny
 from tests.fuzz import inputs
-from tests.fuzz.commands import told
+from tests.fuzz.commands import run_command
 from tests.fuzz.inputs import altered, check_sentence, damaged, fuzz, tried
 
 
@@ -117,9 +117,9 @@ def test_a_grid_file_is_a_list_of_runs_or_a_sentence(tmp_path, content):
 
 
 @fuzz(15, content=files)
-def test_the_cost_of_a_grid_file_is_told_or_a_sentence(tmp_path, content):
+def test_the_cost_of_a_grid_file_is_printed_or_refused_in_a_sentence(tmp_path, content):
     path = tmp_path / "grid.toml"
     path.write_bytes(content)
     with tried("sweep --estimate of grid files"):
-        told(["sweep", str(path), "--estimate", "--budget", "smoke"])
+        run_command(["sweep", str(path), "--estimate", "--budget", "smoke"])
     assert [settings.name for settings in Path().iterdir()] == ["grid.toml"]

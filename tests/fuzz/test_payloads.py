@@ -9,7 +9,7 @@ import pytest
 
 import randpos
 from tests.experiments import tiny
-from tests.fuzz.commands import told
+from tests.fuzz.commands import run_command
 from tests.fuzz.inputs import json_bytes
 
 SOURCES = sorted(Path(randpos.__file__).parent.rglob("*.py"))
@@ -76,6 +76,6 @@ def test_looking_at_a_store_imports_no_task_that_it_names(tmp_path, monkeypatch,
         json.dumps({"status": "complete", "step": 60, "seconds": 1.0, "curve": []})
     )
     where = [] if command[0] == "report" else ["--store", "runs"]
-    code, _, err = told([*command, *where])
+    code, _, err = run_command([*command, *where])
     assert code == 0, err
     assert "hostile" not in sys.modules

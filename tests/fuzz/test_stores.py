@@ -1,4 +1,4 @@
-"""Stores that somebody spoiled, read by every command that reads a store."""
+"""Damaged stores, read by every command that reads a store."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from randpos import Accuracy
 from randpos.results.page import charts
 from randpos.store.tables import read_store
 from randpos.sweeps.estimate import Speed
-from tests.fuzz.commands import told
+from tests.fuzz.commands import run_command
 from tests.fuzz.hostile import (
     DIGEST,
     PACKED,
@@ -125,7 +125,7 @@ def test_a_spoiled_store_is_read_or_refused(origin, harm, command):
     store = fresh(origin, "runs")
     harm(store)
     with nothing_outside(), tried("stores that are read"):
-        told([*command, "--store", str(store)])
+        run_command([*command, "--store", str(store)])
 
 
 @fuzz(60, harm=harms, command=st.sampled_from(ACTING))
@@ -133,7 +133,7 @@ def test_a_spoiled_run_is_used_or_refused(origin, harm, command):
     store = fresh(origin, "runs")
     harm(store)
     with nothing_outside(), tried("runs that are evaluated or exported"):
-        told([*command, "--store", str(store)])
+        run_command([*command, "--store", str(store)])
 
 
 LINKED = [("", command) for command in (*ACTING[1:], READING[7])]
@@ -145,7 +145,7 @@ def test_a_link_out_of_the_store_is_not_followed(origin, command, name):
     store = fresh(origin, "runs")
     linked(name)(store)
     with nothing_outside(), tried("links"):
-        _, _, err = told([*command, "--store", str(store)])
+        _, _, err = run_command([*command, "--store", str(store)])
     assert "is a link" in err or "" in command  # which fits every run, and so none
 
 
@@ -161,7 +161,7 @@ def test_the_report_of_a_spoiled_store_is_written_or_refused(origin, library, ha
     harm(store)
     Path(out).unlink(missing_ok=True)
     with nothing_outside(), tried("stores that are reported on"):
-        code, _, _ = told(["report", str(store), "--out", out])
+        code, _, _ = run_command(["report", str(store), "--out", out])
     assert Path(out).exists() == (code == 0)
 
 
@@ -170,7 +170,7 @@ def test_a_spoiled_pack_is_read_or_refused(origin, damage, name, command):
     store = fresh(origin, "packed")
     (store / name).write_bytes(damage((store / name).read_bytes()))
     with nothing_outside(), tried("packed stores"):
-        told([*command, "--store", str(store)])
+        run_command([*command, "--store", str(store)])
 
 
 @fuzz(60, harm=forgeries(), command=st.sampled_from([*READING, ["report", "--no-figures"]]))
@@ -181,7 +181,7 @@ def test_a_forged_pack_is_read_or_refused(origin, library, harm, command):
         [str(store), "--out", "report.html"] if command[0] == "report" else ["--store", str(store)]
     )
     with nothing_outside(), tried("packed stores with forged runs"):
-        told([*command, *where])
+        run_command([*command, *where])
 
 
 PRUNE = ["runs", "prune", "--status", "complete", "--yes"]
@@ -192,7 +192,7 @@ def test_pruning_removes_nothing_that_a_pack_only_names(origin, name):
     store = fresh(origin, "packed")
     forged("run", str(Path("outside").absolute()) if name == "ABSOLUTE" else name, False)(store)
     with nothing_outside():
-        code, out, err = told([*PRUNE, "--store", str(store)])
+        code, out, err = run_command([*PRUNE, "--store", str(store)])
     assert (code, out) == (0, "")
     assert err == f"randpos: left out: 1 rows of {store / PACKED[0]} that are not runs.\n"
     assert sorted(path.name for path in store.iterdir()) == sorted(PACKED)
@@ -257,7 +257,7 @@ def test_what_is_no_file_is_not_written_to(origin, library, command, kind):
     (folder / PACKED[1]).write_bytes(b"")
     store = [] if command[0] == "report" else ["--store", "store"]
     where = [str(folder)] if command[0] == "runs" else ["--out", str(out)]
-    code, _, err = told([*command, *where, *store])
+    code, _, err = run_command([*command, *where, *store])
     assert code == 2
     assert str(out) in err
     assert out.lstat() == before

@@ -83,16 +83,16 @@ def store_with_steps() -> StoreTables:
     runs = [
         run("even_pairs", name, seed) for name in ("rope", "randomized-rope") for seed in (0, 1)
     ]
-    store = scored([(one, 0.5) for one in runs])
+    store = scored([(row, 0.5) for row in runs])
     rows = [
         {
-            "run": one["run"],
+            "run": row["run"],
             "step": step,
             "length": length,
-            "accuracy": 0.5 + (one["encoding"] != "rope") * (step / 100 + one["seed"]) / 10,
+            "accuracy": 0.5 + (row["encoding"] != "rope") * (step / 100 + row["seed"]) / 10,
             "whole": 0.5,
         }
-        for one in runs
+        for row in runs
         for step in (100, 200)
         for length in (40, 41, 500)
     ]

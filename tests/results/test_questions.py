@@ -134,18 +134,18 @@ def test_the_figure_of_l_draws_the_means_over_the_ratio():
 def unlisted(figure) -> list[str]:
     """The lines of a figure that no entry of its legend looks like."""
 
-    def looks(one):
-        face = one.get_markerfacecolor() if one.get_marker() not in ("None", "") else ""
+    def looks(line):
+        face = line.get_markerfacecolor() if line.get_marker() not in ("None", "") else ""
         return (
-            one.get_color(),
-            one.get_linestyle(),
-            one.get_linewidth(),
-            one.get_marker(),
+            line.get_color(),
+            line.get_linestyle(),
+            line.get_linewidth(),
+            line.get_marker(),
             str(face),
         )
 
     (legend,) = figure.legends
-    listed = {looks(one) for one in legend.get_lines()}
+    listed = {looks(line) for line in legend.get_lines()}
     lines = [x for axes in figure.axes for x in axes.lines if x.get_gid() != "runs"]
     return [str(x.get_gid()) for x in lines if looks(x) not in listed]
 
@@ -220,10 +220,10 @@ def test_scales_of_attention_are_compared_encoding_by_encoding():
 
 
 def test_the_entropy_of_attention_is_0_for_one_key_and_log_n_for_all():
-    one = jnp.broadcast_to(jnp.eye(8), (2, 3, 8, 8))
+    peaked = jnp.broadcast_to(jnp.eye(8), (2, 3, 8, 8))
     uniform = jnp.full((2, 3, 8, 8), 1 / 8)
     nothing = jnp.zeros((2, 8, 4))
-    trace = Trace(nothing, (nothing,) * 3, (one, uniform, (one + uniform) / 2), nothing)
+    trace = Trace(nothing, (nothing,) * 3, (peaked, uniform, (peaked + uniform) / 2), nothing)
     mixed = -(7 * (1 / 16) * np.log(1 / 16) + (9 / 16) * np.log(9 / 16))
     np.testing.assert_allclose(mean_entropies(trace), [0, np.log(8), mixed], atol=1e-6)
 

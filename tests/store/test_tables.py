@@ -98,9 +98,9 @@ def config(**changes) -> str:
 )
 def test_a_damaged_run_is_left_out_and_named(store, name, content):
     harm(store, 0, name, content)
-    with pytest.warns(UserWarning, match=f"left out: .*{tiny().digest}") as told:
+    with pytest.warns(UserWarning, match=f"left out: .*{tiny().digest}") as warned:
         runs, tested, _ = read_store(store)
-    assert len(told) == 1
+    assert len(warned) == 1
     assert sorted(runs["seed"]) == [1, 2, 3, 4, 5]
     assert tiny().digest not in tested["run"]
 
@@ -118,9 +118,9 @@ def test_huge_steps_are_left_out_even_under_their_true_name(store):
 def test_a_damaged_parquet_is_left_out_and_named(store, content):
     path = accuracies_path(Store(store).run(tiny()).path, tiny())
     path.write_bytes(content)
-    with pytest.warns(UserWarning, match=f"left out: {path} is damaged") as told:
+    with pytest.warns(UserWarning, match=f"left out: {path} is damaged") as warned:
         runs, tested, _ = read_store(store)
-    assert len(told) == 1
+    assert len(warned) == 1
     assert len(runs) == 6
     assert set(tested["run"]) == {tiny(seed=1).digest, tiny(seed=2).digest}
 
@@ -145,7 +145,7 @@ def test_impossible_accuracies_are_left_out_and_named(store, share):
 
 
 def test_looking_at_a_store_imports_nothing_that_it_names(tmp_path, monkeypatch):
-    """A config may name a task of somebody's own, and the module may lie right here."""
+    """A config may name a user's task whose module is in the current folder."""
     monkeypatch.chdir(tmp_path)
     Path("hostile.py").write_text("raise SystemExit('executed')")
     data = tiny().to_dict() | {"task": "hostile:Task"}
@@ -172,9 +172,9 @@ def test_a_run_of_a_newer_format_is_listed_with_a_warning_and_else_refused(
     monkeypatch.setattr("randpos.cli.main.enable_cache", lambda: None)
     harm(store, 0, "config.json", '{"format": 99, "experiment": {}}')
     assert main(["runs", "list", "--store", str(store), "--format", "json"]) == 0
-    told = capsys.readouterr()
-    assert sorted(row["seed"] for row in json.loads(told.out)) == [1, 2, 3, 4, 5]
-    assert f"{tiny().digest} was written in format 99" in told.err
+    output = capsys.readouterr()
+    assert sorted(row["seed"] for row in json.loads(output.out)) == [1, 2, 3, 4, 5]
+    assert f"{tiny().digest} was written in format 99" in output.err
     assert main([*command, tiny().digest, "--store", str(store)]) == 2
     said = capsys.readouterr().err.splitlines()[-1]
     assert "was written in format 99" in said
@@ -202,10 +202,10 @@ def test_six_thousand_runs_of_five_hundred_lengths_fit_into_a_gigabyte(tmp_path)
     # In processes of their own, where no types are checked and memory is counted alone.
     subprocess.run([sys.executable, "-m", synthetic.__name__, tmp_path, "6000"], check=True)
     line = [sys.executable, "-c", READ, tmp_path]
-    told = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
-    assert told[:2] == ["6000", "3000000"]
+    output = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
+    assert output[:2] == ["6000", "3000000"]
     seeds, lengths = np.arange(1000)[:, None], np.arange(1, 501)
     total = 6 * np.sum((seeds + 1) / (lengths + seeds + 1))
-    assert float(told[2]) == pytest.approx(total, rel=1e-9)
-    assert int(told[3]) < 2**20  # kilobytes
-    print(f"read in {float(told[4]):.1f} s")
+    assert float(output[2]) == pytest.approx(total, rel=1e-9)
+    assert int(output[3]) < 2**20  # kilobytes
+    print(f"read in {float(output[4]):.1f} s")

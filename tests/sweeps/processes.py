@@ -114,12 +114,12 @@ def end(process: subprocess.Popen[str], code: int = 0) -> str:
 def workers_of(process: subprocess.Popen[str]) -> list[int]:
     """The processes that a driver has started."""
     try:
-        told = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+        output = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
         threads = Path(f"/proc/{process.pid}/task").iterdir()
-        told += "".join((thread / "children").read_text() for thread in threads)
+        output += "".join((thread / "children").read_text() for thread in threads)
     except (FileNotFoundError, ProcessLookupError):
         return []
-    return sorted({int(pid) for pid in told.split()})
+    return sorted({int(pid) for pid in output.split()})
 
 
 def is_alive(pid: int) -> bool:

@@ -30,7 +30,7 @@ def write_run(
     lengths: Sequence[int] | None = None,
     reason: str | None = None,
 ) -> RunFolder:
-    """Writes a run that stands as told, tested at its own lengths or at these."""
+    """Writes a run that has the given status, tested at its own lengths or at these."""
     folder = Store(store).run(experiment)
     folder.create(experiment)
     if status == "complete" or status == "diverged":

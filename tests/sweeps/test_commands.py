@@ -29,7 +29,7 @@ def isolated(monkeypatch, tmp_path):
     return tmp_path
 
 
-def told(capsys, *arguments: str):
+def run_json(capsys, *arguments: str):
     """What a command prints as JSON."""
     assert main([*arguments, "--format", "json"]) == 0
     return json.loads(capsys.readouterr().out)
@@ -61,7 +61,7 @@ def store(tmp_path):
 
 def test_a_dry_run_tells_what_is_missing_and_writes_nothing(capsys, store):
     before = sorted(store.rglob("*"))
-    (row,) = told(capsys, "sweep", "grid.toml", "--dry-run", "--workers", "2")
+    (row,) = run_json(capsys, "sweep", "grid.toml", "--dry-run", "--workers", "2")
     names = ("runs", "done", "failed", "missing", "programs", "workers")
     assert [row[name] for name in names] == [6, 3, 1, 2, 1, 2]
     price = cost([tiny(seed=4), tiny(seed=5)])
@@ -75,7 +75,7 @@ def test_a_dry_run_tells_what_is_missing_and_writes_nothing(capsys, store):
 
 
 def test_a_dry_run_of_a_retry_counts_the_failed_and_forgives_nothing(capsys, store):
-    (row,) = told(capsys, "sweep", "grid.toml", "--dry-run", "--retry-failed")
+    (row,) = run_json(capsys, "sweep", "grid.toml", "--dry-run", "--retry-failed")
     assert (row["failed"], row["missing"]) == (0, 3)
     assert Store(store).run(tiny(seed=3)).failure()
 
@@ -93,7 +93,7 @@ def test_a_dry_run_of_nothing_measures_nothing(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(sweeping, "measure_worker", None)
     for seed in range(6):
         write_run(tmp_path / "runs", tiny(seed=seed))
-    (row,) = told(capsys, "sweep", "grid.toml", "--dry-run")
+    (row,) = run_json(capsys, "sweep", "grid.toml", "--dry-run")
     assert (row["missing"], row["working_seconds"], row["compiling_seconds"]) == (0, 0, 0)
 
 
@@ -101,7 +101,7 @@ PAPER = ("--budget", "paper", "--tasks", "even_pairs", "--seeds", "0")
 
 
 def test_an_estimate_divides_the_hours_among_accelerators(capsys):
-    rows = told(capsys, "sweep", "table1", "--estimate", *PAPER)
+    rows = run_json(capsys, "sweep", "table1", "--estimate", *PAPER)
     assert [row["accelerators"] for row in rows] == [1, 8, 64]
     assert {row["runs"] for row in rows} == {11 * 3}
     hours = [row["hours"] for row in rows]
@@ -146,14 +146,14 @@ def test_the_budget_is_said_unless_it_was_chosen(capsys):
 
 
 def test_list_tells_every_run(capsys, store):
-    rows = {row["seed"]: row for row in told(capsys, "runs", "list")}
+    rows = {row["seed"]: row for row in run_json(capsys, "runs", "list")}
     assert [rows[s]["status"] for s in range(5)] == [
         *("complete", "complete", "diverged", "failed", "unfinished")
     ]
     assert rows[3]["reason"] == "no [bold]luck[/x]\x1b[31m"
     assert rows[0]["run"] == tiny().digest
     # The mean over the lengths 5 and 6 is higher for seed 1: see `accuracies`.
-    listed = told(capsys, "runs", "--status", "complete")
+    listed = run_json(capsys, "runs", "--status", "complete")
     assert [row["seed"] for row in listed] == [1, 0]
     assert [row["score"] for row in listed] == [
         pytest.approx((2 / 7 + 2 / 8) / 2),
@@ -183,14 +183,14 @@ def mixed(store):
     ],
 )
 def test_filters_apply_to_list_prune_and_pack(capsys, mixed, filters, count):
-    listed = {row["run"] for row in told(capsys, "runs", "list", *filters)}
+    listed = {row["run"] for row in run_json(capsys, "runs", "list", *filters)}
     assert len(listed) == count
     assert main(["runs", "prune", *filters]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert {line.rpartition("/")[2] for line in lines if line.startswith("would")} == listed
     assert main(["runs", "pack", "small", *filters]) == 0
     capsys.readouterr()
-    assert {row["run"] for row in told(capsys, "runs", "--store", "small")} == listed
+    assert {row["run"] for row in run_json(capsys, "runs", "--store", "small")} == listed
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_text_shows_names_as_they_are_and_no_commands_to_the_terminal(capsys, st
 
 def test_show_tells_everything_of_one_run(capsys, store):
     experiment = tiny(seed=1)
-    (row,) = told(capsys, "runs", "show", experiment.digest[:6])
+    (row,) = run_json(capsys, "runs", "show", experiment.digest[:6])
     assert row["config"] == experiment.to_dict()
     assert row["environment"]["backend"] == "cpu"
     assert [point["length"] for point in row["accuracies"]] == [1, 2, 3, 4, 5, 6]
@@ -233,7 +233,7 @@ def test_show_needs_one_run(capsys, store, name, message):
     assert message in refusal(capsys, "runs", "show", name)
 
 
-def test_prune_removes_only_when_told_and_only_that_status(capsys, store):
+def test_prune_removes_only_when_asked_and_only_that_status(capsys, store):
     assert "needs --status, --task or --encoding" in refusal(capsys, "runs", "prune", "--yes")
     folder = store / tiny(seed=3).digest
     assert main(["runs", "prune", "--status", "failed"]) == 0
@@ -246,7 +246,7 @@ def test_prune_removes_only_when_told_and_only_that_status(capsys, store):
     assert sorted(read_store(store).runs["seed"]) == [0, 1, 2, 4]
 
 
-def test_prune_keeps_a_run_that_somebody_works_on(capsys, store):
+def test_prune_keeps_a_run_in_progress(capsys, store):
     write_run(store, tiny(seed=5), "unfinished")
     lock = Store(store).run(tiny(seed=4)).lock()
     assert main(["runs", "prune", "--status", "unfinished", "--yes"]) == 0
@@ -257,17 +257,17 @@ def test_prune_keeps_a_run_that_somebody_works_on(capsys, store):
 
 
 def test_pack_makes_a_store_that_lists_the_same(capsys, store, tmp_path):
-    before = told(capsys, "runs")
+    before = run_json(capsys, "runs")
     assert main(["runs", "pack", "small"]) == 0
     assert capsys.readouterr().out == "5 runs packed into small\n"
-    assert told(capsys, "runs", "--store", "small") == before
-    assert told(capsys, "runs", "show", tiny().digest, "--store", "small") == told(
+    assert run_json(capsys, "runs", "--store", "small") == before
+    assert run_json(capsys, "runs", "show", tiny().digest, "--store", "small") == told(
         capsys, "runs", "show", tiny().digest
     )
     assert "needs a folder" in refusal(capsys, "runs", "pack")
     # What is packed has no folder to remove.
     assert main(["runs", "prune", "--status", "failed", "--yes", "--store", "small"]) == 0
-    assert told(capsys, "runs", "--store", "small") == before
+    assert run_json(capsys, "runs", "--store", "small") == before
 
 
 def test_pack_may_keep_some_runs_whole(store, tmp_path):
@@ -282,6 +282,6 @@ def test_a_store_that_is_not_there_is_one_sentence(capsys):
 
 
 def test_the_budget_of_a_named_experiment_is_the_presets(capsys):
-    (row,) = told(capsys, "sweep", "pca", "--dry-run", "--budget", "smoke")
+    (row,) = run_json(capsys, "sweep", "pca", "--dry-run", "--budget", "smoke")
     assert row["runs"] == 2
     assert preset("smoke").steps == 20

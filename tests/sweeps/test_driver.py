@@ -1,4 +1,4 @@
-"""The driver, with an executor in this process that does as it is told."""
+"""The driver, with an executor in this process that follows a script."""
 
 import collections
 import itertools
@@ -22,7 +22,7 @@ Deed = Callable[[Experiment, Emit, int], None]
 
 
 class Fake:
-    """Does to each run of a job what it is told, given how often the run was tried before."""
+    """Does to each run of a job what its script says, given how often the run was tried before."""
 
     def __init__(self, deed: Deed, slots: int = 2) -> None:
         self.deed, self.slots = deed, slots
@@ -230,7 +230,7 @@ def test_runs_that_another_sweep_works_on_are_asked_for_again(tmp_path):
     assert driver.failures == {}
 
 
-def test_a_failed_run_stops_nothing_and_is_told(tmp_path):
+def test_a_failed_run_stops_nothing_and_is_reported(tmp_path):
     def fail(experiment: Experiment, emit: Emit, _: int) -> None:
         if experiment.seed % 2:
             emit(Event(experiment.digest, "failed", reason=f"seed {experiment.seed} is odd"))
@@ -273,21 +273,21 @@ def test_a_failure_that_cannot_be_written_stops_the_sweep(tmp_path):
 
 def test_an_interrupt_asks_the_workers_to_stop_and_waits_for_them(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MAX_DEATHS", 1)  # a death would be the run's fault
-    at_work, told = threading.Event(), threading.Event()
+    at_work, stopped = threading.Event(), threading.Event()
 
     def wait(experiment: Experiment, emit: Emit, _: int) -> None:
         at_work.set()
-        assert told.wait(300)
+        assert stopped.wait(300)
         raise WorkerLostError("it ended as it was asked to")
 
     driver, fake = sweep(tmp_path, wait, most=1)
 
     class Interrupting(Witness):
         def tick(self) -> None:
-            if at_work.is_set() and not told.is_set():
+            if at_work.is_set() and not stopped.is_set():
                 raise KeyboardInterrupt
 
-    fake.stop = told.set  # type: ignore[method-assign]
+    fake.stop = stopped.set  # type: ignore[method-assign]
     driver.view = Interrupting()
     with pytest.raises(KeyboardInterrupt):
         driver.run()

@@ -170,8 +170,8 @@ print(names.count("tf_XLAEigen"))
 def test_a_node_computes_with_one_thread_as_workers_here_do(cache):
     """With several threads XLA adds in another order, and local and Ray would differ."""
     line = [sys.executable, "-c", THREADS]
-    told = subprocess.run(line, env=environment(cache), capture_output=True, text=True, check=True)
-    assert told.stdout == "1\n"
+    output = subprocess.run(line, env=environment(cache), capture_output=True, text=True, check=True)
+    assert output.stdout == "1\n"
 
 
 def test_what_a_killed_job_left_on_a_node_is_removed_and_nothing_else(tmp_path, monkeypatch):

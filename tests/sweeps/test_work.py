@@ -20,7 +20,7 @@ def states(events: list[Event]) -> list[tuple[str, str]]:
     return [(event.run, event.state) for event in events]
 
 
-def test_runs_of_others_are_told_and_the_rest_is_locked_until_the_end(tmp_path):
+def test_runs_of_others_are_listed_and_the_rest_is_locked_until_the_end(tmp_path):
     other = Store(tmp_path).run(RUNS[1]).lock()
     events = []
     with claim(RUNS, tmp_path, events.append) as claimed:

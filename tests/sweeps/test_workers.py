@@ -21,7 +21,7 @@ DONE = '{"event": {"run": "r", "state": "done"}}'
 
 @pytest.fixture
 def executor(tmp_path, monkeypatch):
-    """Starts, instead of workers, a script that reads an order and then does as it is told."""
+    """Starts, instead of workers, a script that reads an order and then follows a script."""
 
     def make(*deeds: str, workers: int = 1) -> Local:
         script = tmp_path / "worker"

@@ -90,7 +90,7 @@ class _Help(io.StringIO):
         return self._shown.encoding or "utf-8"
 
     def isatty(self) -> bool:
-        """Tells whether standard output is a terminal."""
+        """Whether standard output is a terminal."""
         return self._shown.isatty()
 
 

@@ -84,7 +84,7 @@ def test_a_client_that_hangs_up_is_not_worth_a_word(
     assert capfd.readouterr() == ("", "")
 
 
-def test_another_error_is_told_in_one_line(site: Site) -> None:
+def test_another_error_is_reported_in_one_line(site: Site) -> None:
     def fail() -> None:
         try:
             raise ValueError("x")

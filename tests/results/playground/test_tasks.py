@@ -44,8 +44,8 @@ def test_inputs_are_valid_and_answers_are_the_oracles(page: Page, task: str) -> 
     script = f"""([task, symbols, lengths]) => {{ {SEEDED}
       return lengths.map((n) => {{
         const tokens = TASKS[task].sample(n, random);
-        const told = [TASKS[task].check(tokens, symbols), totalLength(task, n)];
-        return [tokens, TASKS[task].answer(tokens, symbols), ...told];
+        const extra = [TASKS[task].check(tokens, symbols), totalLength(task, n)];
+        return [tokens, TASKS[task].answer(tokens, symbols), ...extra];
       }});
     }}"""
     found = page.evaluate(script, [task, PAPER_TASKS[task].symbols, lengths])

@@ -306,8 +306,8 @@ def test_decoders_show_whole_sequences_and_teacher_forcing_beside_generated_toke
     runs = [run("copy", "rope", seed, **about) for seed in (0, 1)]
     rows = [
         row | {"whole": 0.1 * seed + (0.5 if row["length"] <= 40 else 0.2), "forced": 0.7}
-        for seed, one in enumerate(runs)
-        for row in accuracies_of(one, 0.4)
+        for seed, entry in enumerate(runs)
+        for row in accuracies_of(entry, 0.4)
     ]
     encoder = run("copy", "alibi")
     store = records([*runs, encoder], [*rows, *accuracies_of(encoder, 0.3)])

@@ -124,8 +124,8 @@ def choose_maximum_of_store(records: StoreTables, store: Path) -> Figure:
     panels[0, 0].set_ylabel("Accuracy (%)")
     # A legend is filled column by column: scores, then accuracies up to N.
     lines = list(handles.values())
-    one = Line2D([], [], color="black", label="Score of one run", **EVERY_RUN)
-    samples = [*lines[::2], one, *lines[1::2], sample_chance()]
+    single_run = Line2D([], [], color="black", label="Score of one run", **EVERY_RUN)
+    samples = [*lines[::2], single_run, *lines[1::2], sample_chance()]
     figure.legend(handles=samples, loc="outside upper left", ncols=2, handlelength=2.6, fontsize=6)
     remark = "Score: mean accuracy over lengths N+1 to M. Lines: mean over seeds; dots: every run."
     caption(figure, remark, *notes)
