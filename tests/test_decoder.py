@@ -94,7 +94,7 @@ def test_distances_to_both_sides_are_two_draws():
     for i, j in np.ndindex(6, 6):
         assert offsets[i, j] == (left[i - j] if i >= j else -right[j - i])
     one_sided = Randomized(50, reading="distances").sample(jax.random.key(2), 6, 8)
-    assert np.array_equal(np.asarray(one_sided.offsets)[:6, 0], left)  # the left side is the same draw
+    assert np.array_equal(np.asarray(one_sided.offsets)[:6, 0], left)  # the same draw
 
 
 def test_members_of_an_ensemble_are_decoders_alone_and_are_tested_along_the_way(tmp_path):

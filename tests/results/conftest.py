@@ -57,13 +57,28 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+@pytest.fixture(scope="session")
+def write_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[StoreTables], Path]:
+    """Writes the page of a store; most tests look at the same few stores."""
+    written: dict[int, tuple[StoreTables, Path]] = {}  # keeps the store: its id must not be reused
+
+    def write(store: StoreTables) -> Path:
+        if id(store) not in written:
+            path = tmp_path_factory.mktemp("page") / "page.html"
+            write_page(store, path, {"A figure": Picture(b"<svg/>", "Words.")})
+            written[id(store)] = store, path
+        return written[id(store)][1]
+
+    return write
+
+
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+def open_page(browser: Browser, write_once: Callable[[StoreTables], Path]) -> Iterator[Open]:
     """Opens the page of a store, and fails if it complained or asked the network for anything."""
     contexts: list[BrowserContext] = []
     problems: list[str] = []
     asked: list[str] = []
-    file = f"file://{tmp_path}/page.html"
+    files: list[str] = []
 
     def start(
         what: StoreTables | str, width: int = 1280, everything: bool = True, **options: Any
@@ -75,8 +90,8 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         page.on("console", lambda m: problems.append(f"console: {m.text}"))
         page.on("pageerror", lambda e: problems.append(f"error: {e}"))
         if isinstance(what, StoreTables):
-            write_page(what, tmp_path / "page.html", {"A figure": Picture(b"<svg/>", "Words.")})
-            what = file
+            what = f"file://{write_once(what)}"
+            files.append(what)
             page.on("request", lambda r: asked.append(r.url))
         page.goto(what)
         page.wait_for_selector("html[data-ready=yes]")
@@ -88,4 +103,4 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     for context in contexts:
         context.close()
     assert problems == []
-    assert [url for url in asked if not url.startswith((file, "data:"))] == []
+    assert [url for url in asked if not url.startswith((*files, "data:"))] == []

@@ -170,6 +170,7 @@ def _learning(rng: np.random.Generator) -> str:
     return json.dumps([[step, float(x), float(y)] for step, x, y in points])
 
 
+@cache
 def small_store() -> StoreTables:
     """Two budgets, two encodings with two seeds, and runs that did not end well."""
     results = [
