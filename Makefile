@@ -15,12 +15,12 @@ demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which o
 QUICK := XLA_FLAGS="--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true \
 	--xla_cpu_use_fusion_emitters=false"
 PYTEST := $(BIN)/pytest -q
-PARALLEL := -n $(JOBS) --dist loadfile --no-loadscope-reorder
+# One process more than there are cores: some tests wait for processes that they started.
+PARALLEL := -n $(shell expr $(JOBS) + 1) --dist loadfile --no-loadscope-reorder
 # Every process of pytest imports what its tests import, and PyTorch and transformers take most of
-# the time of that: one process has all tests that need them. It is one more than there are
-# cores: some tests wait for processes that they started.
+# the time of that: one process has all tests that need them.
 TORCH := tests/benchmark tests/huggingface tests/pytorch tests/recipes tests/test_docs.py \
-	tests/test_samplers.py
+	tests/test_docstrings.py tests/test_notebooks.py tests/test_samplers.py
 test: $(VENV)/.dev  ## Everything that must hold: lint, types, import contract, documents, tests
 	$(MAKE) -j $(JOBS) lint docs browser
 	$(MAKE) -j 2 test-core test-torch

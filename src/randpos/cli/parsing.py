@@ -213,7 +213,11 @@ def misread_option(name: str, arguments: Sequence[str], flags: Sequence[str]) ->
 
 
 def sentence(text: str, command: str) -> str:
-    """Returns what the parser prints in a box as one sentence."""
+    """Returns what the parser prints in a box as one sentence.
+
+    >>> sentence("invalid choice 'our' for argument '--show'. Expected one of ('ours', 'both')", "")
+    "Unknown --show 'our'; did you mean 'ours'? Known: both, ours."
+    """
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     words = " ".join(re.sub(r"[╭╮╰╯│─]+|-{3,}", " ", plain).split())
     for noise in (
@@ -222,4 +226,8 @@ def sentence(text: str, command: str) -> str:
         r"(Argument helptext:|For full helptext).*$",
     ):
         words = re.sub(noise, "", words).strip().rstrip(".")
+    choice = r"invalid choice '(.*)' for argument '(--\S+)'\. Expected one of \((.*)\)"
+    if match := re.fullmatch(choice, words):
+        value, flag, known = match.groups()
+        return str(unknown(flag, value, re.findall(r"'([^']*)'", known)))
     return f"{words or 'the arguments could not be read'}; see randpos {command} --help."
