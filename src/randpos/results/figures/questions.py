@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -64,21 +63,24 @@ def _selected(
     return chosen
 
 
-def _panels(tasks: Sequence[str], rows: int = 1) -> tuple[Figure, np.ndarray]:
-    """Returns a figure with a column of panels for each task."""
+def _panels(
+    runs: pl.DataFrame, rows: int = 1
+) -> tuple[Figure, np.ndarray, list[tuple[np.ndarray, pl.DataFrame]]]:
+    """Returns a figure, its panels, and each task's column of panels with the task's runs.
+
+    The first row is for accuracies: in percent, with chance marked.
+    """
+    tasks = task_order(set(runs["task"]))
     wide = min(WIDTH, 1.6 + 2.6 * len(tasks))
     figure = Figure(figsize=(wide, 2.3 * rows + 1.1), layout="constrained")
     panels = figure.subplots(rows, len(tasks), squeeze=False, sharey="row")
     for axes, task in zip(panels[0], tasks, strict=True):
         axes.set_title(task_title(task))
-    return figure, panels
-
-
-def _shares(axes: Axes, task: str) -> None:
-    """Makes the vertical axis one of accuracies, with chance marked."""
-    chance_line(axes, task)
-    axes.set_ylim(0, 1.04)
-    axes.yaxis.set_major_formatter(percent)
+        chance_line(axes, task)
+        axes.set_ylim(0, 1.04)
+        axes.yaxis.set_major_formatter(percent)
+    parts = [runs.filter(pl.col("task") == task) for task in tasks]
+    return figure, panels, list(zip(panels.T, parts, strict=True))
 
 
 def _means(runs: pl.DataFrame, by: str, value: str) -> tuple[np.ndarray, np.ndarray]:
@@ -90,12 +92,9 @@ def _means(runs: pl.DataFrame, by: str, value: str) -> tuple[np.ndarray, np.ndar
 def choose_maximum_of_store(records: StoreTables, store: Path) -> Figure:
     """Draws the score over L / longest tested sequence, by encoding and dropout."""
     runs, notes = _selected(records, maximum_runs, "choose-L", "L")
-    tasks = task_order(set(runs["task"]))
-    figure, panels = _panels(tasks)
+    figure, panels, columns = _panels(runs)
     handles: dict[str, Any] = {}
-    for axes, task in zip(panels[0], tasks, strict=True):
-        there = runs.filter(pl.col("task") == task)
-        _shares(axes, task)
+    for (axes,), there in columns:
         for encoding in encoding_order(set(there["encoding"])):
             for dropout in sorted(set(there["dropout"])):
                 part = there.filter(encoding=encoding, dropout=dropout)
@@ -136,12 +135,9 @@ def choose_maximum_of_store(records: StoreTables, store: Path) -> Figure:
 def draws_of_store(records: StoreTables, store: Path) -> Figure:
     """Draws accuracy in training over steps, for one draw per batch and one per example."""
     runs, notes = _selected(records, draw_runs, "draws", "how often positions are drawn")
-    tasks = task_order(set(runs["task"]))
-    figure, panels = _panels(tasks)
+    figure, panels, columns = _panels(runs)
     handles: dict[str, Any] = {}
-    for axes, task in zip(panels[0], tasks, strict=True):
-        there = runs.filter(pl.col("task") == task)
-        _shares(axes, task)
+    for (axes,), there in columns:
         for encoding in encoding_order(set(there["encoding"])):
             for way in sorted(set(there["draw"])):
                 part = there.filter(encoding=encoding, draw=way)
@@ -203,13 +199,9 @@ def peaked(
         entropies: Lengths, and entropies by length and layer, of each run.
         notes: What the runs are, for the caption.
     """
-    tasks = task_order(set(runs["task"]))
-    figure, panels = _panels(tasks, rows=2)
+    figure, panels, columns = _panels(runs, rows=2)
     handles: dict[str, Any] = {}
-    for column, task in enumerate(tasks):
-        upper, lower = panels[:, column]
-        there = runs.filter(pl.col("task") == task)
-        _shares(upper, task)
+    for (upper, lower), there in columns:
         for encoding in encoding_order(set(there["encoding"])):
             for scale in SCALES:
                 part = there.filter(encoding=encoding, attention_scale=scale)
