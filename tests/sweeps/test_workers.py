@@ -136,7 +136,7 @@ def test_a_worker_that_does_not_end_is_killed(executor):
 
 def test_on_a_cpu_there_is_a_worker_per_core_with_one_thread(monkeypatch):
     found = places()
-    assert [int(place["RANDPOS_CORE"]) for place in found] == sorted(os.sched_getaffinity(0))
+    assert len(found) == len(os.sched_getaffinity(0))
     assert {place["PJRT_NPROC"] for place in found} == {"1"}
     # Not every system tells which cores a process may use.
     monkeypatch.delattr(os, "sched_getaffinity")

@@ -14,6 +14,7 @@ from randpos.sweeps.estimate import Speed
 from randpos.sweeps.executor import WorkerLostError
 from randpos.sweeps.process import Process, follow
 from randpos.sweeps.work import Emit, Job
+from randpos.training.background import available_cores
 
 SINGLE_THREAD = {"PJRT_NPROC": "1"}
 """Makes JAX compute with one thread on a CPU. With more threads, sums have another order, and the
@@ -27,22 +28,16 @@ MEMORY_LIMIT = 2 * 2**30
 jobs stay in its memory, some hundred MB each."""
 
 
-def cores() -> list[int]:
-    """Returns the cores that this process may use, or all cores where the system does not say."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return sorted(affinity(0)) if affinity else list(range(os.cpu_count() or 1))
-
-
 def places() -> list[dict[str, str]]:
     """Returns the environment variables of each worker that this machine has room for.
 
     On a CPU, one single-threaded process per core does 1.4 times the steps of one process with a
-    thread per core (docs/performance.md).
+    thread per core (docs/performance.md). Workers are not pinned to cores: those of two sweeps on
+    one machine would share some cores and leave others idle.
     """
     backend = jax.default_backend()
     if backend == "cpu":
-        common = {"JAX_PLATFORMS": "cpu", **SINGLE_THREAD}
-        return [{"RANDPOS_CORE": str(core), **common} for core in cores()]
+        return [{"JAX_PLATFORMS": "cpu", **SINGLE_THREAD}] * available_cores()
     visible = "TPU_VISIBLE_DEVICES" if backend == "tpu" else "CUDA_VISIBLE_DEVICES"
     # A process that sees only some devices must name them as its own environment does.
     names = [name for name in os.environ.get(visible, "").split(",") if name]

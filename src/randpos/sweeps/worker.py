@@ -60,9 +60,6 @@ def main() -> int:
 
     for kind in (signal.SIGINT, signal.SIGTERM):
         signal.signal(kind, interrupt)
-    core = os.environ.get("RANDPOS_CORE")
-    if core and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {int(core)})
     warnings.showwarning = lambda message, *_: send({"warning": str(message)})
     try:
         enable_cache()
