@@ -82,8 +82,12 @@ results-small: $(VENV)/.demo
 	$(SWEEP) ablation-sorting $(SMALL) --tasks bucket_sort missing_duplicate
 	$(SWEEP) geometric $(SMALL) --tasks bucket_sort --encodings geometric
 
-results-laptop: $(VENV)/.demo  ## 315 runs, about 8 hours
+results-laptop: $(VENV)/.demo  ## 317 runs, about 8 hours
 	$(SWEEP) table1 $(LAPTOP) --encodings $(CORE) rope randomized-rope
+	$(PLAYER) --task bucket_sort --encoding randomized-sincos --seed 0
+	$(PLAYER) --task reverse_string --encoding randomized-relative --seed 1
+# Models of the playground, with positions for inputs of 500 symbols and their answers.
+PLAYER := $(BIN)/randpos train --budget laptop --positions.maximum 2048 --store $(RUNS)
 
 results-ablations: $(VENV)/.demo  ## Readings, L, sorting, geometric attention, efficiency: 47 runs, about 1 hour
 	$(SWEEP) readings $(LAPTOP) --tasks missing_duplicate

@@ -145,12 +145,16 @@ def describe_phase(event: Event, experiment: Experiment) -> tuple[str, str]:
 
 
 def duration(seconds: float) -> str:
-    """Writes a time in its two largest units.
+    """Writes a time in its two largest units; months and more in days or years.
 
-    >>> duration(59.4), duration(3700), duration(200_000)
-    ('59 s', '1 h 1 min', '2 d 7 h')
+    >>> duration(59.4), duration(3700), duration(200_000), duration(4e6), duration(2e9)
+    ('59 s', '1 h 1 min', '2 d 7 h', '46 days', '63 years')
     """
     whole = round(seconds)
+    if whole >= 730 * 86_400:
+        return f"{round(whole / (365.25 * 86_400)):,} years"
+    if whole >= 30 * 86_400:
+        return f"{round(whole / 86_400)} days"
     units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
     for (name, size), (smaller, part) in itertools.pairwise(units):
         if whole >= size:
