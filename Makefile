@@ -121,7 +121,7 @@ results-pages: $(VENV)/.demo  ## Pack what is complete, draw the figures, write 
 	$(BIN)/python docs/found.py
 PAIRS := sincos relative randomized-sincos randomized-relative
 # Runs whose models are committed, for PCA, attention and the playground.
-KEEP := f63821dfb0237418 d1df43078f21df77 0e9e6b481d0aff40 b4ccc17cc92c72e7
+KEEP := f63821dfb0237418 4558ffa0dc4bd41f 0e9e6b481d0aff40 fdcb633e790b4ba8
 
 .PHONY: playground
 playground: $(VENV)/.demo  ## Write playground.html, which runs the trained models of results/ in the browser

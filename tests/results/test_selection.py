@@ -44,6 +44,20 @@ def test_the_budget_of_the_most_cells_comes_first() -> None:
     assert [budget.steps for budget in budgets(found)] == [100, 9000]
 
 
+def test_an_ablation_takes_the_budget_of_the_most_values_and_then_of_the_most_runs() -> None:
+    two_tasks = [
+        {"task": task, "maximum": maximum, "steps": 9000}
+        for task in ("even_pairs", "bucket_sort")
+        for maximum in (512, 2048)
+    ]
+    five = [{"maximum": 2**power, "steps": 100} for power in range(9, 14)]
+    found = store(*two_tasks, *five)
+    assert [budget.steps for budget in budgets(found)] == [9000, 100]
+    assert [budget.steps for budget in budgets(found, ["maximum"])] == [100, 9000]
+    seeds = [kind | {"steps": 50, "seed": seed} for kind in five for seed in (0, 1)]
+    assert [b.steps for b in budgets(store(*five, *seeds), ["maximum"])] == [50, 100]
+
+
 def test_decoders_come_after_the_models_that_the_paper_has() -> None:
     decoder: dict[str, Any] = {"steps": 100, "config": {"answers": "autoregressive"}}
     many = [{"encoding": name, **decoder} for name in ("none", "rope", RANDOMIZED)]

@@ -39,23 +39,30 @@ class Budget(NamedTuple):
 PAPER_BUDGET = Budget("", PAPER.lengths.maximum, PAPER.test_length, PAPER.steps, PAPER.batch)
 
 
-def budgets(scored: pl.DataFrame) -> list[Budget]:
+def budgets(scored: pl.DataFrame, setting: Sequence[str] = ()) -> list[Budget]:
     """Returns the budgets of the complete runs, that of the most cells first; decoders come last.
 
     Of budgets with equally many cells (pairs of a task and an encoding) that of the paper's model
     and training lengths comes first, then the one of more steps, larger batches and longer tests.
+
+    Args:
+        scored: The runs.
+        setting: The columns of a setting whose values are compared. Each value is then a cell of
+            its own, and of budgets with equally many cells that of more runs comes first.
     """
     done = scored.filter(pl.col("status") == "complete")
-    cell = pl.struct("task", "encoding").filter(pl.col("score").is_not_null())
-    counts = done.group_by(BUDGET).agg(cells=cell.n_unique())
+    cell = pl.struct("task", "encoding", *setting).filter(pl.col("score").is_not_null())
+    counts = done.group_by(BUDGET).agg(cells=cell.n_unique(), runs=cell.len() * bool(setting))
 
     def rank(row: tuple) -> tuple:
-        budget, cells = Budget(*row[:-1]), row[-1]
+        *fields, cells, runs = row
+        budget = Budget(*fields)
         decoder = "answers=autoregressive" in budget.variant
         foreign = (budget.variant, budget.training_length != PAPER.lengths.maximum)
-        return (decoder, -cells, *foreign, -budget.steps, -budget.batch, -budget.test_length)
+        sizes = (-budget.steps, -budget.batch, -budget.test_length)
+        return (decoder, -cells, -runs, *foreign, *sizes)
 
-    return [Budget(*row[:-1]) for row in sorted(counts.iter_rows(), key=rank)]
+    return [Budget(*row[:-2]) for row in sorted(counts.iter_rows(), key=rank)]
 
 
 def within(scored: pl.DataFrame, budget: Budget | None) -> pl.DataFrame:

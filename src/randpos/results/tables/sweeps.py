@@ -12,6 +12,7 @@ from randpos.results.selection import (
     Budget,
     Selection,
     alike_note,
+    budgets,
     rivals,
     seeds_note,
     select,
@@ -31,6 +32,7 @@ def compared(
 ) -> Selection:
     """Returns the runs that differ in a setting only, over the seeds and rates that all have."""
     found = rivals(drawn, setting, ["task", "encoding", *BUDGET])
+    budget = budget or next(iter(budgets(found, setting)), None)
     runs, notes = select(scored, found, budget, one_way=False)
     notes += alike_note(runs)
     return Selection(runs, [*notes, seeds_note(runs, ["task", "encoding", *setting])])
