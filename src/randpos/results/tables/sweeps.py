@@ -17,6 +17,7 @@ from randpos.results.selection import (
     seeds_note,
     select,
     usual_maximum,
+    within,
 )
 from randpos.results.tables.cells import SCORE, best_value
 from randpos.results.tables.labels import task_row
@@ -61,7 +62,8 @@ def readings(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     setting = ["reading", "draw"]
     # The L of the most cells that have several readings.
     several = rivals(scored, setting, ["task", "encoding", "maximum", *BUDGET])
-    runs, notes = compared(scored, usual_maximum(several), setting, budget)
+    budget = budget or next(iter(budgets(several, setting)), None)
+    runs, notes = compared(scored, usual_maximum(within(several, budget)), setting, budget)
     usual = (default_reading(READ), PAPER.positions.draw)
     ways = dict.fromkeys([usual, *sorted(runs.select(setting).unique().iter_rows())])
     columns = [Column("\n".join(way), f"{way[0]}, {way[1].replace('_', ' ')}") for way in ways]
