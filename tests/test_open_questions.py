@@ -18,6 +18,7 @@ DOCS = Path(__file__).parents[1] / "docs"
         ("choose-L", "open-questions"),
         ("draws", "open-questions"),
         ("peaked", "open-questions"),
+        ("other-tasks", "open-questions"),
         ("addition", "decoder"),
     ],
 )
