@@ -287,7 +287,7 @@ def test_an_interrupt_asks_the_workers_to_stop_and_waits_for_them(tmp_path, monk
             if at_work.is_set() and not stopped.is_set():
                 raise KeyboardInterrupt
 
-    fake.stop = stopped.set  # type: ignore[method-assign]
+    monkeypatch.setattr(fake, "stop", stopped.set)
     driver.view = Interrupting()
     with pytest.raises(KeyboardInterrupt):
         driver.run()

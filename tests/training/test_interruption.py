@@ -79,7 +79,7 @@ def test_an_interrupt_at_any_write_loses_nothing(
         except KeyboardInterrupt:
             pass
         else:
-            pytest.skip("so many calls are never made")
+            pytest.fail("so many calls are never made")
     found = members(train(tmp_path, seeds=[0, 1], strategy=strategy))
     if strategy == "map":
         assert found == {who: alone[who] for who in found}

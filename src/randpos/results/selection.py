@@ -65,6 +65,11 @@ def budgets(scored: pl.DataFrame, setting: Sequence[str] = ()) -> list[Budget]:
     return [Budget(*row[:-2]) for row in sorted(counts.iter_rows(), key=rank)]
 
 
+def first_budget(scored: pl.DataFrame, setting: Sequence[str] = ()) -> Budget | None:
+    """Returns the first of `budgets`; None if no run is complete."""
+    return next(iter(budgets(scored, setting)), None)
+
+
 def within(scored: pl.DataFrame, budget: Budget | None) -> pl.DataFrame:
     """Keeps the runs of a budget; without a budget, none.
 
@@ -158,10 +163,10 @@ def select(
     Args:
         scored: All runs.
         relevant: Those that the table could show.
-        budget: The budget; by default the first of `budgets(relevant)`.
+        budget: The budget; by default `first_budget(relevant)`.
         one_way: Keep one way to draw randomized positions.
     """
-    budget = budget or next(iter(budgets(relevant)), None)
+    budget = budget or first_budget(relevant)
     chosen = within(relevant, budget)
     complete = chosen.filter(pl.col("status") == "complete")
     if one_way:

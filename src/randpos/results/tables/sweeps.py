@@ -12,7 +12,7 @@ from randpos.results.selection import (
     Budget,
     Selection,
     alike_note,
-    budgets,
+    first_budget,
     rivals,
     seeds_note,
     select,
@@ -33,7 +33,7 @@ def compared(
 ) -> Selection:
     """Returns the runs that differ in a setting only, over the seeds and rates that all have."""
     found = rivals(drawn, setting, ["task", "encoding", *BUDGET])
-    budget = budget or next(iter(budgets(found, setting)), None)
+    budget = budget or first_budget(found, setting)
     runs, notes = select(scored, found, budget, one_way=False)
     notes += alike_note(runs)
     return Selection(runs, [*notes, seeds_note(runs, ["task", "encoding", *setting])])
@@ -62,7 +62,7 @@ def readings(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     setting = ["reading", "draw"]
     # The L of the most cells that have several readings.
     several = rivals(scored, setting, ["task", "encoding", "maximum", *BUDGET])
-    budget = budget or next(iter(budgets(several, setting)), None)
+    budget = budget or first_budget(several, setting)
     runs, notes = compared(scored, usual_maximum(within(several, budget)), setting, budget)
     usual = (default_reading(READ), PAPER.positions.draw)
     ways = dict.fromkeys([usual, *sorted(runs.select(setting).unique().iter_rows())])
