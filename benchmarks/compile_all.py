@@ -4,9 +4,9 @@
     python benchmarks/compile_all.py --only rope -j 2    # what has "rope" in its name
     python benchmarks/compile_all.py --cover             # a part that covers all pairs, see below
 
-Training: all tasks with the rows of Table 1 at batches 16, 32 and 128, and with the other
-encodings at 32. Evaluation: every size of one task of each shape (T = n + 1, 2n and 3n) with all
-encodings. Each outcome is a line of `runs/compile-all.jsonl`; programs that compiled with the same
+Training: all tasks with the rows of Table 1 at batches 16, 32 and 128, which are those of the
+budgets smoke, laptop and paper, and with the other encodings at 32. Evaluation: every size of one
+task of each shape (T = n + 1, 2n and 3n) with all encodings. Each outcome is a line of `runs/compile-all.jsonl`; programs that compiled with the same
 versions are not compiled again.
 
 `--cover` takes two sevenths of them: every task with every row of Table 1, at one of the three
@@ -15,6 +15,7 @@ of the three shapes in turn.
 """
 
 import argparse
+import dataclasses
 import json
 import os
 import sys
@@ -35,6 +36,7 @@ import jax
 import jax.numpy as jnp
 
 from randpos import Experiment, combinations, resolve
+from randpos.experiment import preset
 from randpos.numerics import VERSION, compiler_options
 from randpos.paper.artifacts import TABLE_1
 from randpos.tasks import PAPER_TASKS
@@ -45,6 +47,8 @@ from randpos.training.tested_lengths import sizes
 SHAPES = ("missing_duplicate", "reverse_string", "duplicate_string")
 """Tasks whose sequences have n + 1, 2n and 3n tokens."""
 VERSIONS = {"jax": jax.__version__, "numerics": VERSION}
+BUDGETS = {16: "smoke", 32: "laptop", 128: "paper"}
+"""The budget of each batch: it decides how many sizes a program has, and the optimizer."""
 FRESH = 20
 """Programs after which a process is replaced, since XLA keeps memory of each."""
 
@@ -92,7 +96,9 @@ def compile_program(program: Program) -> float:
     number = jax.ShapeDtypeStruct((), jnp.int32)
     began = time.perf_counter()
     if program.kind == "train":
-        changed = Experiment.from_dict({**experiment.to_dict(), "batch": program.size})
+        changed = dataclasses.replace(
+            preset(BUDGETS[program.size]), task=program.task, encoding=program.encoding
+        )
         engine, member = make_engine(changed), make_member(changed)
         state = jax.eval_shape(engine.start, member)
         for jitted, arguments in (

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from randpos.nn.layers import LayerNorm, Linear, truncated_normal
+from randpos.nn.layers import LayerNorm, Linear, relu, truncated_normal
 
 KEY = jax.random.key(5)
 
@@ -45,3 +45,25 @@ def test_a_norm_centres_and_scales_each_token():
     x = np.array([[1.0, 2.0, 3.0, 6.0], [1e3, 1e3, 1e3, 1e3]])
     unit = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
     np.testing.assert_allclose(layer(jnp.asarray(x)), unit * np.arange(4) + 3, atol=1e-5)
+
+
+def test_derivatives_by_hand_are_those_of_the_definitions():
+    def norm(x, layer):
+        centred = x - x.mean(-1, keepdims=True)
+        variance = (centred**2).mean(-1, keepdims=True)
+        return centred / jnp.sqrt(variance + 1e-5) * layer.scale + layer.offset
+
+    def gradient(function, *arguments):
+        weights = jax.random.normal(jax.random.key(3), (5, 7))
+        return jax.grad(lambda *a: jnp.sum(weights * function(*a)), range(len(arguments)))(
+            *arguments
+        )
+
+    x = jax.random.normal(jax.random.key(1), (5, 7))
+    layer = eqx.tree_at(lambda n: n.scale, LayerNorm(7), jnp.arange(1.0, 8))
+    found = gradient(lambda x, layer: layer(x), x, layer)
+    for left, right in zip(
+        jax.tree.leaves(found), jax.tree.leaves(gradient(norm, x, layer)), strict=True
+    ):
+        np.testing.assert_allclose(left, right, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(gradient(relu, x)[0], gradient(jax.nn.relu, x)[0])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from randpos import Schedule
-from randpos.training.lengths import buckets, step_length
+from randpos.training.lengths import TOKENS_PER_SIZE, bucket_count, buckets, step_length
 
 N, STEPS = 40, 20_000
 
@@ -70,6 +70,18 @@ def test_a_length_is_a_function_of_seed_and_step(name):
 def test_another_seed_gives_other_lengths(name):
     left, two = (lengths(Schedule(name, N, initial=30, seed=s), count=50) for s in (0, 1))
     assert not np.array_equal(left, two)
+
+
+@given(st.integers(1, 2_000_000), st.integers(1, 512), st.integers(1, 500))
+def test_the_number_of_sizes_is_the_cheapest_there_is(steps, batch, maximum):
+    def cost(sizes: int) -> float:
+        """Padding and compilation, in tokens."""
+        return steps * batch * maximum / sizes + TOKENS_PER_SIZE * sizes
+
+    found = bucket_count(Schedule("uniform", maximum), steps, batch)
+    # The cheapest whole number is next to the square root, not always the nearest to it.
+    assert cost(found) <= 1.07 * min(map(cost, range(1, 11)))
+    assert bucket_count(Schedule("fixed", maximum), steps, batch) == 1
 
 
 @given(st.integers(1, 600), st.integers(1, 20))

@@ -200,7 +200,8 @@ def test_a_step_is_padded_to_the_smallest_size_that_fits(monkeypatch):
 
     monkeypatch.setattr(training, "gradients", sized)
     experiment = tiny(encoding="none", lengths=Schedule("uniform", 9), test_length=9)
-    sizes = buckets(9, training.BUCKETS)
+    monkeypatch.setattr(training, "bucket_count", lambda *_: 5)
+    sizes = buckets(9, 5)
     _, chosen, lengths = run(
         make_engine(experiment), training.make_member(experiment), *range(0, 101, STEPS_PER_CALL)
     )
@@ -213,7 +214,7 @@ def test_several_sizes_train_as_one_size_does(monkeypatch):
     experiment = tiny(encoding="none", lengths=Schedule("uniform", 4), learning_rate=1e-3)
     found = {}
     for count in (1, 2):
-        monkeypatch.setattr(training, "BUCKETS", count)
+        monkeypatch.setattr(training, "bucket_count", lambda *_, count=count: count)
         found[count] = run(
             make_engine(experiment), training.make_member(experiment), 0, STEPS_PER_CALL
         )
@@ -274,7 +275,7 @@ def tasks() -> list[Any]:
 
 @pytest.mark.parametrize("name", tasks())
 def test_a_small_model_learns_lengths_up_to_three(name, monkeypatch):
-    monkeypatch.setattr(training, "BUCKETS", 1)
+    monkeypatch.setattr(training, "bucket_count", lambda *_: 1)
     experiment = Experiment(
         task=name,
         encoding="sincos",

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from randpos.nn.dropout import drop
-from randpos.nn.layers import LayerNorm, Linear
+from randpos.nn.layers import LayerNorm, Linear, relu
 from randpos.settings import Architecture
 
 
@@ -55,5 +55,5 @@ class Block(eqx.Module):
         in_attention, in_feed_forward = (None, None) if kept is None else kept
         joined = self.output(jnp.swapaxes(attended, 1, 2).reshape(x.shape))
         x = self.attention_norm(x + drop(joined, rate, in_attention))
-        fed = self.contract(jax.nn.relu(self.expand(x)))
+        fed = self.contract(relu(self.expand(x)))
         return self.feed_forward_norm(x + drop(fed, rate, in_feed_forward))

@@ -30,6 +30,15 @@ def _product_backward(saved, grad):
 _product.defvjp(lambda x, weight: (x @ weight, (x, weight)), _product_backward)
 
 
+@jax.custom_vjp
+def relu(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """Returns max(x, 0); its derivative is taken from the result, which is saved anyway."""
+    return jnp.maximum(x, 0)
+
+
+relu.defvjp(lambda x: (jnp.maximum(x, 0),) * 2, lambda y, grad: (jnp.where(y > 0, grad, 0),))
+
+
 class Linear(eqx.Module):
     """x W + b; W starts truncated normal with σ = 1/√fan_in, b at 0."""
 
@@ -59,6 +68,26 @@ class LayerNorm(eqx.Module):
 
     def __call__(self, x: Float[Array, "*batch dim"]) -> Float[Array, "*batch dim"]:
         """Normalises, scales and shifts."""
-        centred = x - jnp.mean(x, axis=-1, keepdims=True)
-        variance = jnp.mean(jnp.square(centred), axis=-1, keepdims=True)
-        return centred * jax.lax.rsqrt(variance + 1e-5) * self.scale + self.offset
+        return _normalise(x) * self.scale + self.offset
+
+
+@jax.custom_vjp
+def _normalise(x):
+    return _normalise_forward(x)[0]
+
+
+def _normalise_forward(x):
+    centred = x - jnp.mean(x, axis=-1, keepdims=True)
+    variance = jnp.mean(jnp.square(centred), axis=-1, keepdims=True)
+    factor = jax.lax.rsqrt(variance + 1e-5)
+    return centred * factor, (centred * factor, factor)
+
+
+def _normalise_backward(saved, grad):
+    """Saves two arrays, where autodiff would save five."""
+    normal, factor = saved
+    along = normal * jnp.mean(grad * normal, axis=-1, keepdims=True)
+    return ((grad - jnp.mean(grad, axis=-1, keepdims=True) - along) * factor,)
+
+
+_normalise.defvjp(_normalise_forward, _normalise_backward)

@@ -7,6 +7,9 @@ from jaxtyping import Array, Int
 from randpos.numerics import random_stream
 from randpos.settings import Schedule
 
+TOKENS_PER_SIZE = 160_000
+"""How many tokens are trained, without padding, in the time that compiling one more size takes."""
+
 
 def step_length(schedule: Schedule, step: int | Int[Array, ""]) -> Int[Array, ""]:
     """Returns the length of a training step, a function of the seed and the step alone."""
@@ -25,6 +28,22 @@ def step_length(schedule: Schedule, step: int | Int[Array, ""]) -> Int[Array, ""
         grown = initial + increase * jnp.minimum(grown, longest)
         bound = jnp.minimum(grown, bound)
     return jax.random.randint(key, (), 1, bound + 1)
+
+
+def bucket_count(schedule: Schedule, steps: int, batch: int) -> int:
+    """Returns how many sizes pay for a run of this many steps, from 1 to 10.
+
+    With b sizes, padding adds about 1 / b to the work of the steps, and compiling takes as long as
+    about `TOKENS_PER_SIZE` tokens for each. The sum is least at the square root of their ratio
+    (docs/performance.md).
+
+    >>> [bucket_count(Schedule(), steps, 32) for steps in (100, 600, 2000, 100_000)]
+    [1, 2, 4, 10]
+    """
+    if schedule.name == "fixed":
+        return 1
+    tokens = steps * batch * schedule.maximum
+    return min(10, max(1, round((tokens / TOKENS_PER_SIZE) ** 0.5)))
 
 
 def buckets(maximum: int, count: int) -> tuple[int, ...]:

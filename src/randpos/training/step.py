@@ -22,11 +22,10 @@ from randpos.numerics import compiler_options, random_stream
 from randpos.positions import per_example
 from randpos.setup import Setup, resolve
 from randpos.training.batch import DrawnBatch, assemble, draw_batch, right_answers
-from randpos.training.lengths import buckets, step_length
+from randpos.training.lengths import bucket_count, buckets, step_length
 from randpos.training.optimizer import make_optimizer, rate_factor, update_average
 from randpos.training.packing import Packing
 
-BUCKETS = 5
 STEPS_PER_CALL = 20
 """Steps per call of the compiled program."""
 
@@ -84,7 +83,7 @@ def make_engine(experiment: Experiment) -> Engine:
     setup = resolve(experiment)
     optimizer, options = make_optimizer(experiment), experiment.optimizer
     schedule = experiment.lengths
-    sizes = buckets(schedule.maximum, 1 if schedule.name == "fixed" else BUCKETS)
+    sizes = buckets(schedule.maximum, bucket_count(schedule, experiment.steps, experiment.batch))
     branches = [partial(gradients, setup, size) for size in sizes]
     packing = Packing(setup.skeleton[0], stack_blocks=options.name == "muon")
 
