@@ -6,8 +6,9 @@
 
 Training: all tasks with the rows of Table 1 at batches 16, 32 and 128, which are those of the
 budgets smoke, laptop and paper, and with the other encodings at 32. Evaluation: every size of one
-task of each shape (T = n + 1, 2n and 3n) with all encodings. Each outcome is a line of `runs/compile-all.jsonl`; programs that compiled with the same
-versions are not compiled again.
+task of each shape (T = n + 1, 2n and 3n) with all encodings. Each outcome is
+a line of `runs/compile-all.jsonl`; programs that compiled with the same versions are not compiled
+again.
 
 `--cover` takes two sevenths of them: every task with every row of Table 1, at one of the three
 batches in turn; every other encoding on one task; every encoding at every evaluation size, on one
