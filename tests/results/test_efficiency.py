@@ -134,3 +134,34 @@ def test_what_is_missing_is_said_with_the_command_that_makes_it(
     with pytest.raises(UserError, match=words) as raised:
         compare_efficiency(store)
     assert "run randpos reproduce efficiency first" in str(raised.value)
+
+
+def test_runs_with_tests_along_the_way_come_first_and_show_all_their_seeds() -> None:
+    drawn = PositionOptions(reading="distances", draw="per_layer")
+    store = join(
+        trained(BASE, 0.99, 1.0),  # as in the paper's text, but not followed
+        trained(BASE, 0.95, 10.0, positions=drawn),
+        trained(BASE, 0.93, 10.0, positions=drawn, seed=1),
+        trained(LONG, 0.92, 80.0),
+    )
+    followed = store.runs.filter(pl.col("seconds") == 10.0).sort("seed")["run"].to_list()
+    half = [0.6, 0.5]
+    tests = pl.DataFrame(
+        {
+            "run": [run for run in followed for _ in range(4)],
+            "step": [500, 500, 1000, 1000] * 2,
+            "length": [41, 500] * 4,
+            "accuracy": [half[0]] * 2 + [1.0] * 2 + [half[1]] * 2 + [1.0] * 2,
+        }
+    )
+    found = compare_efficiency(store._replace(tests=tests)).short
+    assert found.seed == 0
+    assert found.reading == "distances, per layer"
+    np.testing.assert_allclose(found.test, [[5.0, 0.6], [10.0, 1.0]])
+    np.testing.assert_allclose(np.array(found.others), [[[5.0, 0.5], [10.0, 1.0]]])
+    expected = [5.0 * 2 ** ((0.9 - low) / (1.0 - low)) for low in half]
+    np.testing.assert_allclose(np.array(found.times, float), expected)
+    np.testing.assert_allclose(found.training, [[5.0, 0.6], [10.0, 0.95]])
+    assert found.time == pytest.approx(sum(expected) / 2)
+    never = found._replace(others=(found.others[0][:1],))
+    assert never.time is None

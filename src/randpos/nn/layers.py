@@ -36,7 +36,12 @@ def relu(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return jnp.maximum(x, 0)
 
 
-relu.defvjp(lambda x: (jnp.maximum(x, 0),) * 2, lambda y, grad: (jnp.where(y > 0, grad, 0),))
+def _relu_forward(x):
+    y = jnp.maximum(x, 0)
+    return y, y
+
+
+relu.defvjp(_relu_forward, lambda y, grad: (jnp.where(y > 0, grad, 0),))
 
 
 class Linear(eqx.Module):

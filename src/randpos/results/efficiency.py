@@ -10,7 +10,8 @@ accuracy; for N = 40 it is the accuracy on short sequences only.
 """
 
 import json
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -24,7 +25,7 @@ from randpos.results.scores import (
     score_runs,
 )
 from randpos.store.tables import StoreTables
-from randpos.training.mean_accuracy import mean_accuracies
+from randpos.training.mean_accuracy import Range, mean_accuracies
 
 TASK = "missing_duplicate"
 THRESHOLD = 0.9
@@ -36,7 +37,7 @@ Curve = Float[np.ndarray, "point 2"]
 
 
 class Contender(NamedTuple):
-    """One way to train: its best seed and learning rate."""
+    """One way to train: its best seed and learning rate, and the other seeds at that rate."""
 
     encoding: str
     training_length: int
@@ -50,6 +51,21 @@ class Contender(NamedTuple):
     """Seconds and accuracy on training batches, of the longest run."""
     test: Curve
     """Seconds and mean accuracy over the test lengths."""
+    others: tuple[Curve, ...] = ()
+    """The same of the other seeds with as many steps, if they were tested along the way."""
+    reading: str = ""
+    """How positions were drawn, if not as the paper's text says."""
+
+    @property
+    def times(self) -> list[float | None]:
+        """When each seed crossed the threshold; see `time_to`."""
+        return [time_to(curve) for curve in (self.test, *self.others)]
+
+    @property
+    def time(self) -> float | None:
+        """The mean time to the threshold over the seeds; None unless all of them crossed it."""
+        known = [time for time in self.times if time is not None]
+        return float(np.mean(known)) if len(known) == len(self.times) else None
 
 
 class Efficiency(NamedTuple):
@@ -72,7 +88,7 @@ class Efficiency(NamedTuple):
 
         None unless both are known to have crossed it.
         """
-        short, long = time_to(self.short.test), time_to(self.long.test)
+        short, long = self.short.time, self.long.time
         return None if short is None or long is None else long / short
 
 
@@ -92,19 +108,22 @@ def compare_efficiency(records: StoreTables) -> Efficiency:
     """Compares randomized relative, trained on short sequences, with relative trained on long ones.
 
     The short training length is the shortest that randomized relative has been trained with on
-    missing_duplicate (40), the long one the longest of relative (500).
+    missing_duplicate (40), the long one the longest of relative (500). Runs that were tested along
+    the way come first, since they have a curve.
     """
     scored = score_runs(records)
     done = scored.filter(
         pl.col("status") == "complete", pl.col("task") == TASK, pl.col("seconds") > 0
     )
-    # Only positions as in the paper's text; of several L the one nearest to the paper's.
+    # One way of drawing positions, if possible the paper's; of several L the one nearest to its.
     distance = (pl.col("maximum") - PAPER.positions.maximum).abs()
-    randomized = done.filter(pl.col("encoding") == "randomized-relative", pl.col("as_in_text"))
-    randomized = randomized.filter(
+    randomized = _followed(records, done.filter(pl.col("encoding") == "randomized-relative"))
+    drawn = ["as_in_text", "reading", "draw"]
+    first = randomized.select(drawn).unique().sort(drawn, descending=[True, False, False]).head(1)
+    randomized = randomized.join(first, on=drawn, how="semi").filter(
         pl.col("training_length") == pl.col("training_length").min(), distance == distance.min()
     )
-    plain = done.filter(pl.col("encoding") == "relative")
+    plain = _followed(records, done.filter(pl.col("encoding") == "relative"))
     plain = plain.filter(pl.col("training_length") == pl.col("training_length").max())
     for name, found in (("randomized-relative", randomized), ("relative", plain)):
         if found.is_empty():
@@ -119,6 +138,13 @@ def compare_efficiency(records: StoreTables) -> Efficiency:
     lengths = (seen + 1, min(map(_longest, (randomized, plain))))
     short, long = (_contender(records, side, lengths) for side in (randomized, plain))
     return Efficiency(TASK, short, long, lengths)
+
+
+def _followed(records: StoreTables, runs: pl.DataFrame) -> pl.DataFrame:
+    """Keeps the runs that were tested along the way; all, if none was."""
+    along = records.tests.filter(pl.col("step") > 0).select("run").unique()
+    found = runs.join(along, on="run", how="semi")
+    return runs if found.is_empty() else found
 
 
 def _alike(left: pl.DataFrame, right: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -151,14 +177,18 @@ def _contender(records: StoreTables, runs: pl.DataFrame, lengths: tuple[int, int
     run = best.row(0, named=True)
     speed = run["step"] / run["seconds"]
     curve = [(step / speed, accuracy) for step, _, accuracy in json.loads(run["curve"])]
-    own = records.tests.filter(pl.col("run") == run["run"], pl.col("step") > 0)
-    along = mean_accuracies(own, ["step"], ends).drop_nulls("score").sort("step")
-    if along.is_empty():
+    test = _along(records, run, ends)
+    others: list[Curve] = []
+    if len(test):
+        same = longest.filter(pl.col("learning_rate") == run["learning_rate"])
+        rows = same.filter(pl.col("run") != run["run"]).sort("seed").iter_rows(named=True)
+        followed = (_along(records, row, ends) for row in rows)
+        others = [points for points in followed if len(points)]
+    else:
         begun = tested.join(best, on=SAME_START, how="semi", nulls_equal=True).sort("seconds")
         points = begun.unique("steps", keep="first", maintain_order=True)
-        test = points.select("seconds", "score")
-    else:
-        test = along.select(pl.col("step") / speed, "score")
+        test = points.select("seconds", "score").to_numpy().astype(np.float64)
+    usual = run["as_in_text"] is not False
     return Contender(
         run["encoding"],
         run["training_length"],
@@ -167,5 +197,15 @@ def _contender(records: StoreTables, runs: pl.DataFrame, lengths: tuple[int, int
         run["steps"],
         speed,
         np.array(curve, np.float64).reshape(-1, 2),
-        test.to_numpy().astype(np.float64),
+        test,
+        tuple(others),
+        "" if usual else f"{run['reading']}, {run['draw'].replace('_', ' ')}",
     )
+
+
+def _along(records: StoreTables, run: dict[str, Any], ends: Mapping[str, Range]) -> Curve:
+    """Returns the seconds and mean accuracies of the tests along the way of a run."""
+    own = records.tests.filter(pl.col("run") == run["run"], pl.col("step") > 0)
+    means = mean_accuracies(own, ["step"], ends).drop_nulls("score").sort("step")
+    points = means.select(pl.col("step") * run["seconds"] / run["step"], "score")
+    return points.to_numpy().astype(np.float64)

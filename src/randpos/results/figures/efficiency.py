@@ -13,7 +13,6 @@ from randpos.results.efficiency import (
     Contender,
     Efficiency,
     compare_efficiency,
-    time_to,
 )
 from randpos.results.figures.style import CHANCE, caption, line_style, percent, styled
 from randpos.store.tables import StoreTables
@@ -70,7 +69,10 @@ def _draw(axes: Axes, side: Contender) -> None:
     )
     style["markersize"] = 5.5
     axes.plot(*side.test.T, **style, gid=f"{name} test", label=f"{label}: test", zorder=3)
-    when = time_to(side.test)
+    for number, curve in enumerate(side.others):
+        other = {**style, "markersize": 3, "linewidth": 0.8, "alpha": 0.6}
+        axes.plot(*curve.T, **other, gid=f"{name} other {number}", zorder=2)
+    when = side.time
     if when is not None:
         axes.vlines(when, axes.get_ylim()[0], THRESHOLD, color=style["color"], linewidth=0.7)
         text, low = f"{_duration(when)} ", axes.get_xaxis_transform()
@@ -84,11 +86,12 @@ def _remarks(found: Efficiency) -> str:
     first, last = found.lengths
     ratio = found.time_ratio
     if ratio is None:
-        reached = " ".join(_unknown(side) for side in (short, long) if time_to(side.test) is None)
+        reached = " ".join(_unknown(side) for side in (short, long) if side.time is None)
     else:
         reached = (
             f"Above {THRESHOLD:.0%} of test accuracy {ratio:.3g} times as soon "
-            f"(interpolated); paper: {claim('speedup')}."
+            f"(interpolated); paper: {claim('speedup')}. "
+            f"{_spread(short)} against {_spread(long)}."
         )
     return (
         f"Test: mean accuracy over lengths {first} to {last}. "
@@ -97,16 +100,33 @@ def _remarks(found: Efficiency) -> str:
         f"{short.steps_per_second:.3g} against {long.steps_per_second:.3g} steps/s: "
         f"{found.speed_ratio:.3g} times as fast. Paper, on a V100: "
         f"{claim('steps_per_second_short')} against {claim('steps_per_second_long')}.\n"
-        f"Budget: {short.steps:,} and {long.steps:,} steps; one seed each."
+        f"Budget: {short.steps:,} and {long.steps:,} steps; {_seeds(short, long)}."
+        + (f" Positions of the randomized encoding: {short.reading}." if short.reading else "")
     )
+
+
+def _seeds(short: Contender, long: Contender) -> str:
+    if not (short.others or long.others):
+        return "one seed each"
+    return f"{len(short.times)} and {len(long.times)} seeds, thin where not the best"
+
+
+def _spread(side: Contender) -> str:
+    """Writes when the seeds of a side crossed the threshold."""
+    times = sorted(time for time in side.times if time is not None)
+    if len(times) == 1:
+        return f"{_duration(times[0])} (1 seed)"
+    return f"{_duration(times[0])} to {_duration(times[-1])} ({len(times)} seeds)"
 
 
 def _unknown(side: Contender) -> str:
     """Says why the time of crossing the threshold is not known."""
     name = f"{look(side.encoding).label} with N = {side.training_length}"
-    if (side.test[:, 1] > THRESHOLD).any():
-        return f"{name} was above {THRESHOLD:.0%} at its first test: test it earlier."
-    return f"{name} did not reach {THRESHOLD:.0%} of test accuracy."
+    curves = [c for c, time in zip((side.test, *side.others), side.times, strict=True) if not time]
+    which = f" in {len(curves)} of {len(side.times)} seeds" if side.others else ""
+    if (curves[0][:, 1] > THRESHOLD).any():
+        return f"{name} was above {THRESHOLD:.0%} at its first test{which}: test it earlier."
+    return f"{name} did not reach {THRESHOLD:.0%} of test accuracy{which}."
 
 
 def _duration(seconds: float) -> str:
