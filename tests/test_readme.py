@@ -45,7 +45,7 @@ def test_the_commands_work_one_after_the_other(capsys, monkeypatch, tmp_path):
     fields = ("steps", "batch", "test_length", "positions", "model", "lengths", "evaluation")
     for name in config.PRESETS:
         monkeypatch.setitem(config.PRESETS, name, {field: getattr(TINY, field) for field in fields})
-    monkeypatch.setattr("randpos.cli.sweeping.measure_worker", lambda run: Speed(1e9, 1.0))
+    monkeypatch.setattr("randpos.sweeps.local.measure_worker", lambda run: Speed(1e9, 1.0))
     monkeypatch.chdir(tmp_path)
     assert len(COMMANDS) >= 6
     for command in COMMANDS:

@@ -32,6 +32,10 @@ def check_positions(maximum: int, reading: str, draw: str) -> None:
         raise unknown("draw", draw, get_args(Draw))
 
 
+AUTO = 2.0
+"""L divided by the tokens of the longest tested sequence, where L is `auto`."""
+
+
 @dataclass(frozen=True)
 class PositionOptions:
     """How randomized positions are drawn; no effect on ordinal positions."""

@@ -17,7 +17,7 @@ from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.nn.model import Encoder
 from randpos.positions import Randomized, Scheme, check_maximum
-from randpos.settings import Architecture, Shape
+from randpos.settings import AUTO, Architecture, Shape
 from randpos.tasks import get_task
 from randpos.tasks.base import Task
 from randpos.tasks.layout import Layout
@@ -25,10 +25,6 @@ from randpos.tasks.layout import Layout
 MAX_NUMBERS = 10**10
 """Parameters of a model, numbers of a training batch and tokens of a test batch. No
 accelerator holds more, and allocating it would fill all memory before it fails."""
-
-
-AUTO = 2.0
-"""L divided by the tokens of the longest tested sequence, where L is `auto`."""
 
 
 @dataclass(frozen=True, eq=False)

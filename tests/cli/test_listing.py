@@ -87,10 +87,11 @@ LINES = [
     ["table", "table1", "--store", STORE],
     ["table", "comparison", "--format", "latex", "--store", STORE],
     ["benchmark", "leaderboard", STORE],
+    *([name, "--help"] for name in ("train", "evaluate", "sweep", "reproduce", "report", "figure")),
 ]
 
 
-def test_a_listing_loads_no_jax(store):
+def test_listings_and_help_load_no_jax(store):
     lines = [[str(store) if word == STORE else word for word in line] for line in LINES]
     command = [sys.executable, "-c", LOADED, json.dumps(lines)]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -31,9 +31,9 @@ def here(tmp_path, monkeypatch):
     jaxtyping.config.update("jaxtyping_disable", True)
     monkeypatch.setattr("randpos.cli.main.enable_cache", lambda: None)
     for name in (
-        "cli.training.train",
+        "run.train",
         "cli.training.show_run",
-        "cli.sweeping.SweepView",
+        "sweeps.view.SweepView",
         "tasks.render.examples",
         "tasks.render.show",
         "cli.reporting.pictures",
@@ -45,7 +45,7 @@ def here(tmp_path, monkeypatch):
         "cli.benchmarking.evaluate",
     ):
         monkeypatch.setattr(f"randpos.{name}", stop)
-    monkeypatch.setattr("randpos.cli.sweeping.measure_worker", lambda run: Speed(1e9, 1.0))
+    monkeypatch.setattr("randpos.sweeps.local.measure_worker", lambda run: Speed(1e9, 1.0))
     (tmp_path / "runs").mkdir()
     yield tmp_path
     jaxtyping.config.update("jaxtyping_disable", False)

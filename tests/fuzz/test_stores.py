@@ -117,7 +117,7 @@ ACTING = [
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """The speed of this machine is not what is tested."""
-    monkeypatch.setattr("randpos.cli.sweeping.measure_worker", lambda run: Speed(1e9, 1.0))
+    monkeypatch.setattr("randpos.sweeps.local.measure_worker", lambda run: Speed(1e9, 1.0))
 
 
 @fuzz(100, harm=harms, command=st.sampled_from(READING))

@@ -7,10 +7,10 @@ import pytest
 
 from randpos import preset
 from randpos.cli import main as cli
-from randpos.cli import sweeping
 from randpos.cli.main import main
 from randpos.store.folder import Store
 from randpos.store.tables import read_store
+from randpos.sweeps import local
 from randpos.sweeps.estimate import Speed, cost
 from tests.experiments import tiny
 from tests.sweeps.processes import GRID
@@ -24,7 +24,7 @@ def isolated(monkeypatch, tmp_path):
     monkeypatch.setattr(cli, "enable_cache", lambda: None)
     monkeypatch.setattr("warnings.showwarning", lambda *_: None)
     monkeypatch.setattr(cli.signal, "signal", lambda *_: None)
-    monkeypatch.setattr(sweeping, "measure_worker", lambda run: Speed(2e9, 8.0))
+    monkeypatch.setattr(local, "measure_worker", lambda run: Speed(2e9, 8.0))
     (tmp_path / "grid.toml").write_text(GRID.format(steps=60, seeds=list(range(6))))
     return tmp_path
 
@@ -90,7 +90,7 @@ def test_a_dry_run_as_text_lists_the_first_and_last_runs(capsys):
 
 
 def test_a_dry_run_of_nothing_measures_nothing(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(sweeping, "measure_worker", None)
+    monkeypatch.setattr(local, "measure_worker", None)
     for seed in range(6):
         write_run(tmp_path / "runs", tiny(seed=seed))
     (row,) = run_json(capsys, "sweep", "grid.toml", "--dry-run")

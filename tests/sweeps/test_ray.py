@@ -24,13 +24,21 @@ if importlib.util.find_spec("ray") is None:  # importing it takes seconds in eve
 
 CLUSTER = """
 import sys
+import time
 from ray.cluster_utils import Cluster
 size = {"object_store_memory": 80 * 2**20}
 head = {"num_cpus": 1, "include_dashboard": False, "gcs_server_port": int(sys.argv[1]), **size}
 
 def start(others):
-    cluster = Cluster(initialize_head=True, head_node_args=head)
-    return cluster, [cluster.add_node(num_cpus=1, **size) for _ in range(others)]
+    # A busy machine may take longer than Ray waits, and a killed cluster may still hold the port.
+    for pause in (2, 5, 10, None):
+        try:
+            cluster = Cluster(initialize_head=True, head_node_args=head)
+            return cluster, [cluster.add_node(num_cpus=1, **size) for _ in range(others)]
+        except Exception:
+            if pause is None:
+                raise
+            time.sleep(pause)
 
 cluster, nodes = start(others=1)
 print(cluster.address, flush=True)
@@ -53,19 +61,23 @@ class Cluster:
     def __init__(self) -> None:
         with socket.create_server(("", 0)) as server:
             port = server.getsockname()[1]
-        pipe = subprocess.PIPE
+        pipe, self.errors = subprocess.PIPE, tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(
             [sys.executable, "-c", CLUSTER, str(port)],
             stdin=pipe,
             stdout=pipe,
-            stderr=subprocess.DEVNULL,
+            stderr=self.errors,
             text=True,
         )
         self.address = self._answer()
 
     def _answer(self) -> str:
         assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
+        answer = self.process.stdout.readline().strip()
+        if not answer:
+            self.errors.seek(0)
+            pytest.fail(f"the cluster's process ended: {self.errors.read()[-2000:]}")
+        return answer
 
     def do(self, order: str) -> None:
         """Kills a node with all of its processes, kills the whole cluster, or starts a new one."""
@@ -81,6 +93,7 @@ def cluster():
     made = Cluster()
     yield made
     made.process.communicate(timeout=300)
+    made.errors.close()
 
 
 def command(tmp_path, cache, cluster: Cluster, **options) -> Command:

@@ -12,7 +12,6 @@ import tyro
 from rich.console import Console
 from rich.text import Text
 
-from randpos.catalog import get_combination
 from randpos.cli.display import plot
 from randpos.cli.sweeping import Sweep
 from randpos.cli.tables import show_table
@@ -24,7 +23,6 @@ from randpos.results.page.sections import Picture
 from randpos.store.files import write_atomic
 from randpos.store.result import Accuracy
 from randpos.store.tables import StoreTables, read_store
-from randpos.tasks import get_task
 
 ENDINGS = {"markdown": "md", "latex": "tex", "csv": "csv"}
 
@@ -101,6 +99,7 @@ class Figures:
 
     def __call__(self) -> None:
         """Writes the files and prints their names."""
+        from randpos.catalog import get_combination
         from randpos.results.figures import save
 
         if self.name not in figures():
@@ -175,6 +174,8 @@ class Reproduce:
 
 def show_curves(records: StoreTables, experiments: Sequence[Experiment]) -> None:
     """Draws accuracy over length in the terminal, task by task, the first run of each encoding."""
+    from randpos.tasks import get_task
+
     by_way = records.accuracies.partition_by("run", "batch", "seed", as_dict=True)
     for task in dict.fromkeys(experiment.task for experiment in experiments):
         curves: dict[str, list[Accuracy]] = {}

@@ -1,9 +1,12 @@
-"""`randpos sweep`."""
+"""`randpos sweep`.
+
+What imports JAX is imported where it is used: help and wrong options are answered without it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 from rich.console import Console
@@ -13,15 +16,12 @@ from randpos.cli.training import describe_budget
 from randpos.errors import UserError, check_seconds
 from randpos.experiment import Experiment, preset
 from randpos.paper.slices import USUAL_BUDGET, Slice, expand, expand_grids
-from randpos.paper.speed import published_speed
 from randpos.store.folder import Store
-from randpos.sweeps.driver import Driver
-from randpos.sweeps.estimate import cost
-from randpos.sweeps.executor import Executor
 from randpos.sweeps.grid import groups, read_grid
-from randpos.sweeps.local import Local, measure_worker, places
-from randpos.sweeps.plan import Plan, make_plan
-from randpos.sweeps.view import SweepView, describe_run, duration
+
+if TYPE_CHECKING:
+    from randpos.sweeps.executor import Executor
+    from randpos.sweeps.plan import Plan
 
 LISTED = 3
 """Runs that a dry run lists from the start and from the end."""
@@ -63,6 +63,8 @@ class Sweep:
 
     def __call__(self) -> None:
         """Runs the sweep, then prints where the runs are and what to do next."""
+        from randpos.sweeps.plan import make_plan
+
         self.check()
         experiments = self.experiments()
         if self.part.budget is None:
@@ -77,6 +79,10 @@ class Sweep:
 
     def run(self, experiments: Sequence[Experiment]) -> None:
         """Trains and tests the missing runs; raises `UserError` if any run failed."""
+        from randpos.sweeps.driver import Driver
+        from randpos.sweeps.plan import make_plan
+        from randpos.sweeps.view import SweepView
+
         plan = make_plan(experiments, self.store, self.retry_failed)
         if self.retry_failed:
             for experiment in plan.missing:
@@ -117,12 +123,14 @@ class Sweep:
         usual = describe_budget(preset(USUAL_BUDGET))
         return f"randpos: budget {USUAL_BUDGET}: {usual} ({paper})."
 
-    def choose_executor(self) -> Executor:
+    def choose_executor(self) -> "Executor":
         """Returns the executor that the command names."""
         if self.executor == "ray":
             from randpos.sweeps.ray import Ray
 
             return Ray(self.store, self.address, self.workers, self.save_every, self.reconnect)
+        from randpos.sweeps.local import Local
+
         return Local(self.store, self.workers, self.save_every)
 
     def next_steps(self) -> str:
@@ -133,8 +141,12 @@ class Sweep:
             f"  randpos report {self.store} --out report.html"
         )
 
-    def show_plan(self, plan: Plan) -> None:
+    def show_plan(self, plan: "Plan") -> None:
         """Prints the missing runs, and the time they take at the speed of a short measurement."""
+        from randpos.sweeps.estimate import cost
+        from randpos.sweeps.local import measure_worker, places
+        from randpos.sweeps.view import describe_run, duration
+
         workers = self.workers or len(places())
         row: dict[str, Any] = {
             "runs": len(plan.done) + len(plan.failed) + len(plan.missing),
@@ -176,6 +188,9 @@ class Sweep:
 
 def show_estimate(experiments: Sequence[Experiment], form: Format) -> None:
     """Prints hours on 1, 8 and 64 accelerators, at the speed of the paper's runs on a V100."""
+    from randpos.paper.speed import published_speed
+    from randpos.sweeps.estimate import cost
+
     price, speed = cost(experiments), published_speed()
     rows = [
         {

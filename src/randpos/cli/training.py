@@ -1,9 +1,12 @@
-"""`randpos train` and `randpos evaluate`."""
+"""`randpos train` and `randpos evaluate`.
+
+What imports JAX is imported where it is used: help and wrong options are answered without it.
+"""
 
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 from rich.console import Console
@@ -12,17 +15,14 @@ from randpos.cli import BACKGROUND
 from randpos.cli.display import Format, plot, show, show_lengths
 from randpos.errors import UserError
 from randpos.experiment import PRESETS, Evaluation, Experiment, preset
-from randpos.progress import View, member_name
-from randpos.run import Run, train
-from randpos.setup import resolve
 from randpos.store.folder import Store
 from randpos.store.result import percent
-from randpos.training.background import BackgroundTests
-from randpos.training.evaluation import Evaluator
-from randpos.training.loop import Progress
-from randpos.training.mean_accuracy import in_domain, score
-from randpos.training.tested_lengths import check_longest, longest_possible
 from randpos.training.tracking import Name as TrackerName
+
+if TYPE_CHECKING:
+    from randpos.run import Run
+    from randpos.training.evaluation import Evaluator
+    from randpos.training.loop import Progress
 
 
 def describe_budget(experiment: Experiment) -> str:
@@ -72,9 +72,13 @@ class Train:
 
     def __call__(self) -> None:
         """Trains, tests and shows the result."""
+        from randpos.progress import View
+        from randpos.run import train
+        from randpos.training.background import BackgroundTests
+
         console, tests = Console(stderr=True), BackgroundTests(BACKGROUND)
 
-        def prepare_tests(progress: Progress) -> None:
+        def prepare_tests(progress: "Progress") -> None:
             if self.evaluate:
                 tests.start(progress.experiment)
 
@@ -103,8 +107,10 @@ class Train:
         text = f"{experiment.task} with {experiment.encoding}: {budget} (budget {self.budget})."
         return text if budget == paper else f"{text} The paper's budget: {paper} (--budget paper)."
 
-    def next_steps(self, run: Run) -> str:
+    def next_steps(self, run: "Run") -> str:
         """Returns where the run is, and two commands that read it."""
+        from randpos.training.tested_lengths import check_longest, longest_possible
+
         where = "" if self.store == Path("runs") else f" --store {self.store}"
         paths = ", ".join(str(folder.path) for folder in run.folders)
         name = run.folders[0].path.name[:8]
@@ -143,6 +149,8 @@ class Evaluate:
 
     def __call__(self) -> None:
         """Tests and shows the result."""
+        from randpos.run import Run
+
         run = Run((Store(self.store).find(self.run),))
         asked = {"stride": self.stride, "batch": self.batch, "seed": self.seed}
         changes = {name: value for name, value in asked.items() if value is not None}
@@ -151,13 +159,17 @@ class Evaluate:
 
 
 def show_run(
-    run: Run,
+    run: "Run",
     evaluation: Evaluation,
     form: Format,
     max_length: int | None = None,
-    evaluator: Evaluator | None = None,
+    evaluator: "Evaluator | None" = None,
 ) -> None:
     """Tests what is missing, and prints scores, accuracies and the curve over length."""
+    from randpos.progress import View, member_name
+    from randpos.setup import resolve
+    from randpos.training.mean_accuracy import in_domain, score
+
     view = View(Console(stderr=True))
     curves = run.evaluate(evaluation, max_length=max_length, progress=view, evaluator=evaluator)
     if not any(curves):

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from randpos.catalog import get_combination
 from randpos.errors import UserError, unknown
 from randpos.experiment import PRESETS, Experiment, preset
 from randpos.paper.artifacts import experiments, paper_experiments
@@ -47,6 +46,8 @@ class Slice:
 
     def expand(self, grid: Grid) -> list[Experiment]:
         """Returns the experiments of this slice of a grid."""
+        from randpos.catalog import get_combination  # JAX, which takes seconds to import
+
         budget = "paper" if self.budget is None else self.budget
         if budget not in PRESETS:
             raise unknown("budget", budget, PRESETS)

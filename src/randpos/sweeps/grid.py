@@ -12,7 +12,7 @@ from typing import Any
 from randpos.errors import StorageError, UserError, quoted
 from randpos.experiment import Experiment
 from randpos.plain_data import flat
-from randpos.setup import AUTO, choose_maximum
+from randpos.settings import AUTO
 from randpos.store.files import read_file
 
 MAX_RUNS = 100_000
@@ -65,6 +65,8 @@ def _build(settings: Mapping[str, Any]) -> Experiment:
     ratio = _ratio(settings.get("positions.maximum"))
     if ratio is not None:
         tree["positions"]["maximum"] = 0
+    from randpos.setup import choose_maximum  # JAX, which takes seconds to import
+
     return choose_maximum(Experiment.from_dict(tree), ratio or AUTO)
 
 
