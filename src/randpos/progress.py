@@ -21,6 +21,9 @@ from randpos.experiment import Experiment
 from randpos.store.result import Accuracy, percent
 from randpos.training.loop import Progress as Report
 
+WIDE = 110
+"""Columns from which on a row has a bar and all numbers; on 80 the time left must be seen."""
+
 
 def member_name(experiment: Experiment) -> str:
     """Returns what tells the members of an ensemble apart."""
@@ -53,12 +56,13 @@ class View:
         self.console = console or Console(quiet=True)
         self.live, self.lines, self.every = live, bool(console) and lines and not live, every
         self.note = note
+        self.wide = self.console.width >= WIDE
         self.last: dict[str, float] = {}
         self.rows: dict[str, TaskID] = {}
         self.progress = Progress(
             SpinnerColumn(finished_text=" "),
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=24 if self.wide else 1),
             TextColumn("{task.fields[status]}"),
             _Clock(),
             console=self.console,
@@ -82,6 +86,9 @@ class View:
         steps, name = report.experiment.steps, member_name(report.experiment)
         speed = report.step / report.seconds if report.seconds else 0.0
         status = f"{speed:.1f} steps/s  loss {report.loss:.4f}  accuracy {percent(report.accuracy)}"
+        if self.live and not self.wide:
+            loss = "" if report.score is not None else f"  loss {report.loss:.3f}"
+            status = f"{speed:.1f}/s{loss}  accuracy {percent(report.accuracy)}"
         if report.score is not None:
             status += f"  score {percent(report.score)}"
         if self.live:

@@ -30,13 +30,18 @@ def describe_run(run: "Run") -> str:
     """Returns a line per member, with its score and in-domain accuracy in percent."""
     try:
         lines = [
-            f"  {name}  seed {seed}, rate {rate:g}: {status}, score {percent(beyond)}, "
-            f"in domain {percent(inside)}"
-            for name, seed, rate, status, beyond, inside in run.scores().iter_rows()
+            f"  {name}  seed {seed}, rate {rate:g}: {status}, {_scores(status, *shares)}"
+            for name, seed, rate, status, *shares in run.scores().iter_rows()
         ]
         return "\n".join([heading(run), *lines])
     except UserError as error:  # The store may be gone, and showing a run must not fail.
         return f"Run of {len(run.folders)} members that cannot be read: {error}"
+
+
+def _scores(status: str, beyond: float | None, inside: float | None) -> str:
+    if status == "complete" and beyond is None and inside is None:
+        return "not tested yet; run.evaluate() tests it"
+    return f"score {percent(beyond)} %, in domain {percent(inside)} %"
 
 
 def describe_run_html(run: "Run") -> str:

@@ -82,7 +82,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class Architecture:
-    """The sizes of the Transformer; the defaults are the paper's."""
+    """The sizes of the Transformer. The paper's: 5 layers, 8 heads, dim 64, dropout 0.1."""
 
     layers: int = 5
     """Number of blocks."""
@@ -157,7 +157,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Optimizer:
-    """How gradients become updates; the defaults are the paper's constant rate and Adam."""
+    """How gradients become updates. The paper's: Adam at a constant rate, nothing else."""
 
     name: OptimizerName = "adam"
     """`adam`, or `muon` for the matrices of the blocks at twice the rate and Adam for the rest."""

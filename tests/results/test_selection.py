@@ -14,6 +14,7 @@ from randpos.results.selection import (
     usual_positions,
     within,
 )
+from randpos.results.tables.encodings import geometric, sorting
 from tests.results.stores import run, scored
 
 RANDOMIZED = "randomized-relative"
@@ -42,6 +43,13 @@ def test_the_budget_of_the_most_cells_comes_first() -> None:
     many = [{"encoding": name, "steps": 100} for name in ("none", "rope", RANDOMIZED)]
     found = store(*many, {"steps": 9000})
     assert [budget.steps for budget in budgets(found)] == [100, 9000]
+
+
+def test_cells_with_an_interval_count_more_than_cells() -> None:
+    three = [{"seed": seed, "steps": 50} for seed in range(3)]
+    many = [{"encoding": name, "steps": 100} for name in ("none", "rope", RANDOMIZED)]
+    assert [budget.steps for budget in budgets(store(*many, *three))] == [50, 100]
+    assert [budget.steps for budget in budgets(store(*many, *three[:2]))] == [100, 50]
 
 
 def test_an_ablation_takes_the_budget_of_the_most_values_and_then_of_the_most_runs() -> None:
@@ -109,3 +117,14 @@ def test_runs_that_did_not_complete_are_left_out(status: str) -> None:
     chosen, notes = select(found, found, None)
     assert chosen["seed"].to_list() == [0]
     assert any("1 run that diverged" in note for note in notes) == (status == "diverged")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "table"), [("unsorted-sincos", sorting), ("geometric", geometric)]
+)
+def test_a_table_about_one_encoding_takes_a_budget_that_has_it(encoding: str, table: Any) -> None:
+    # The better evidence of another budget must not hide the row that the table is about.
+    better = [{"encoding": "randomized-sincos", "steps": 50, "seed": seed} for seed in range(3)]
+    beside = [{"encoding": name, "steps": 100} for name in ("randomized-sincos", encoding)]
+    assert "100 steps" in table(store(*better, *beside)).notes[0]
+    assert "50 steps" in table(store(*better)).notes[0]

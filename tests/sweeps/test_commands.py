@@ -125,7 +125,7 @@ def test_an_estimate_divides_the_hours_among_accelerators(capsys):
         (["grid.toml", "--members", "0"], "--members 0 must be at least 1"),
         (["grid.toml", "--save-every", "nan"], "save_every=nan must be a number of seconds"),
         (["grid.toml", "--executor", "slurm"], "slurm"),
-        ([], "name"),
+        ([], "randpos sweep needs NAME"),
     ],
 )
 def test_a_mistake_is_one_sentence(capsys, arguments, message):

@@ -226,8 +226,11 @@ def sentence(text: str, command: str) -> str:
         r"(Argument helptext:|For full helptext).*$",
     ):
         words = re.sub(noise, "", words).strip().rstrip(".")
-    choice = r"invalid choice '(.*)' for argument '(--\S+)'\. Expected one of \((.*)\)"
+    choice = r"invalid choice '(.*)' for argument '(\S+)'\. Expected one of \((.*)\)"
     if match := re.fullmatch(choice, words):
         value, flag, known = match.groups()
-        return str(unknown(flag, value, re.findall(r"'([^']*)'", known)))
+        names = [name for name in re.findall(r"'([^']*)'", known) if name != "None"]
+        return str(unknown(flag, value, names))
+    if match := re.match(r"Missing from randpos [\w ]+: (\S+)", words):
+        return f"randpos {command} needs {match[1]}; see its --help."
     return f"{words or 'the arguments could not be read'}; see randpos {command} --help."

@@ -117,9 +117,9 @@ class Sweep:
 
     def budget_note(self) -> str:
         """Returns a note on the budget that is used without --budget."""
-        paper = f"--budget paper: {describe_budget(preset('paper'))}"
         if self.name.endswith(".toml"):
-            return f"randpos: settings that {self.name} does not name are the paper's ({paper})."
+            return f"randpos: settings that {self.name} does not name are the paper's."
+        paper = f"--budget paper: {describe_budget(preset('paper'))}"
         usual = describe_budget(preset(USUAL_BUDGET))
         return f"randpos: budget {USUAL_BUDGET}: {usual} ({paper})."
 
@@ -143,6 +143,7 @@ class Sweep:
 
     def show_plan(self, plan: "Plan") -> None:
         """Prints the missing runs, and the time they take at the speed of a short measurement."""
+        from randpos.results.selection import count
         from randpos.sweeps.estimate import cost
         from randpos.sweeps.local import measure_worker, places
         from randpos.sweeps.view import describe_run, duration
@@ -171,8 +172,10 @@ class Sweep:
         if self.format == "json":
             show([{**row, "missing_runs": names}], "json")
             return
-        print(f"{row['runs']:,} runs: {row['done']:,} done, {row['failed']:,} failed, ", end="")
-        print(f"{row['missing']:,} missing in {row['programs']:,} programs.")
+        print(
+            f"{count(row['runs'], 'run')}: {row['done']:,} done, {row['failed']:,} failed, ", end=""
+        )
+        print(f"{row['missing']:,} missing in {count(row['programs'], 'program')}.")
         if not plan.missing:
             return
         hidden = len(names) - 2 * LISTED
@@ -180,9 +183,9 @@ class Sweep:
             names[LISTED:-LISTED] = [f"… {hidden:,} more"]
         print(*(f"  {name}" for name in names), sep="\n")
         print(
-            f"About {duration(compiling + working)} with {workers} workers at the speed of this "
-            f"machine: {duration(compiling)} compiling (less if programs are in the cache), "
-            f"{duration(working)} training and testing. Disk: {row['disk_gb']:.2g} GB."
+            f"About {duration(compiling + working)} with {count(workers, 'worker')} at the speed "
+            f"of this machine: {duration(compiling)} compiling (less if programs are in the "
+            f"cache), {duration(working)} training and testing. Disk: {row['disk_gb']:.2g} GB."
         )
 
 

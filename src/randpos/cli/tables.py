@@ -10,6 +10,7 @@ import tyro
 
 from randpos.paper.artifacts import tables
 from randpos.results import make_table, render
+from randpos.results.selection import count
 from randpos.results.tables.table import Table, View
 from randpos.store.tables import read_store
 
@@ -51,6 +52,5 @@ def show_table(table: Table, everything: bool = False) -> None:
     if shown is not table:
         rows, columns = len(table.rows) - len(shown.rows), len(table.columns) - len(shown.columns)
         if rows or columns:
-            print(
-                f"Not run: {rows} rows and {columns} columns of randpos table {table.name} --all."
-            )
+            parts = [count(n, what) for n, what in ((rows, "row"), (columns, "column")) if n]
+            print(f"Hidden, as not run: {' and '.join(parts)}. --all shows them.")

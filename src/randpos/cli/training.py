@@ -136,7 +136,7 @@ class Evaluate:
     store: Path = Path("runs")
     """Where to look for a digest."""
     stride: int | None = None
-    """Test every stride-th length; by default as the run was tested."""
+    """Test one length in every so many; by default as the run was tested."""
     batch: int | None = None
     """Examples per length; by default as the run was tested."""
     max_length: int | None = None

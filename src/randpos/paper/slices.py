@@ -40,7 +40,7 @@ class Slice:
     test_length: int | None = None
     """M instead of the budget's."""
     stride: int | None = None
-    """Test every stride-th length, instead of the budget's."""
+    """Test one length in every so many, instead of the budget's."""
     examples: int | None = None
     """Examples per tested length, instead of the budget's."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from randpos.facts import tasks
+from randpos.facts import combinations, default_reading, tasks
 from randpos.plain_data import flat
 from randpos.results.scores import BUDGET, PAPER, counted_runs, variant
 from randpos.results.selection import (
@@ -16,6 +16,7 @@ from randpos.results.selection import (
     like_with_like,
     seeds_note,
     select,
+    usual_maximum,
 )
 
 
@@ -92,13 +93,14 @@ def _thinking(configs: pl.Series) -> pl.Series:
 
 
 def draw_runs(scored: pl.DataFrame, budget: Budget | None = None) -> Selection:
-    """Returns runs that differ in how often positions are drawn."""
-    return compare_setting(
-        scored.filter(pl.col("maximum").is_not_null()),
-        ["draw"],
-        budget,
-        among=["task", "encoding", "maximum", "reading"],
-    )
+    """Returns runs that differ in how often positions are drawn, of the usual reading and L."""
+    readings = {name: default_reading(name) for name in combinations()}
+    own = pl.col("reading")  # an encoding of the user's has one reading
+    usual = pl.col("encoding").replace_strict(readings, default=own, return_dtype=pl.String)
+    drawn = scored.filter(pl.col("maximum").is_not_null(), own == usual)
+    among = ["task", "encoding", "maximum", "reading"]
+    runs, notes = compare_setting(drawn, ["draw"], budget, among=among)
+    return Selection(usual_maximum(runs), notes)
 
 
 def scale_runs(scored: pl.DataFrame, budget: Budget | None = None) -> Selection:

@@ -8,6 +8,7 @@ import polars as pl
 from randpos.facts import OWN_MODEL
 from randpos.paper.looks import task_label, task_order
 from randpos.results.scores import BUDGET, PAPER, counted_runs
+from randpos.results.statistics import FEWEST
 from randpos.results.variants import describe_variant
 
 TRAINING = [name for name in BUDGET if name != "test_length"]
@@ -40,10 +41,11 @@ PAPER_BUDGET = Budget("", PAPER.lengths.maximum, PAPER.test_length, PAPER.steps,
 
 
 def budgets(scored: pl.DataFrame, setting: Sequence[str] = ()) -> list[Budget]:
-    """Returns the budgets of the complete runs, that of the most cells first; decoders come last.
+    """Returns the budgets of the complete runs, that of the best evidence first.
 
-    Of budgets with equally many cells (pairs of a task and an encoding) that of the paper's model
-    and training lengths comes first, then the one of more steps, larger batches and longer tests.
+    First comes the one with the most cells (pairs of a task and an encoding) of three or more
+    seeds, which have an interval; then the one with the most cells; then the paper's model and
+    training lengths, and more steps, larger batches and longer tests. Decoders come last.
 
     Args:
         scored: The runs.
@@ -51,18 +53,27 @@ def budgets(scored: pl.DataFrame, setting: Sequence[str] = ()) -> list[Budget]:
             its own, and of budgets with equally many cells that of more runs comes first.
     """
     done = scored.filter(pl.col("status") == "complete")
-    cell = pl.struct("task", "encoding", *setting).filter(pl.col("score").is_not_null())
-    counts = done.group_by(BUDGET).agg(cells=cell.n_unique(), runs=cell.len() * bool(setting))
+    cell = ["task", "encoding", *setting]
+    tested = pl.col("score").is_not_null()
+    seeds = pl.col("seed").filter(tested).n_unique()
+    by_cell = done.group_by(*BUDGET, *(name for name in cell if name not in BUDGET)).agg(
+        seeds=seeds, runs=tested.sum()
+    )
+    counts = by_cell.group_by(BUDGET).agg(
+        sure=(pl.col("seeds") >= FEWEST).sum(),
+        cells=(pl.col("seeds") > 0).sum(),
+        runs=pl.col("runs").sum() * bool(setting),
+    )
 
     def rank(row: tuple) -> tuple:
-        *fields, cells, runs = row
+        *fields, sure, cells, runs = row
         budget = Budget(*fields)
         decoder = "answers=autoregressive" in budget.variant
         foreign = (budget.variant, budget.training_length != PAPER.lengths.maximum)
         sizes = (-budget.steps, -budget.batch, -budget.test_length)
-        return (decoder, -cells, -runs, *foreign, *sizes)
+        return (decoder, -sure, -cells, -runs, *foreign, *sizes)
 
-    return [Budget(*row[:-2]) for row in sorted(counts.iter_rows(), key=rank)]
+    return [Budget(*row[:-3]) for row in sorted(counts.iter_rows(), key=rank)]
 
 
 def first_budget(scored: pl.DataFrame, setting: Sequence[str] = ()) -> Budget | None:

@@ -63,7 +63,8 @@ def _verdicts(found: list[Comparison]) -> str:
     clear = verdicts[SAME_SIGN] + verdicts[OPPOSITE] + verdicts["clear here only"]
     if clear:
         words = f"Of {pairs}, {clear} differ clearly (95 % interval over seeds without zero)"
-        words += f": {verdicts[SAME_SIGN]} with the paper's sign, {verdicts[OPPOSITE]} against it."
-        return words
+        words += f": {verdicts[SAME_SIGN]} with the paper's sign, {verdicts[OPPOSITE]} against it"
+        alone = verdicts["clear here only"]
+        return words + (f", {alone} where the paper's is not clear." if alone else ".")
     reasons = ", ".join(f"{verdict} ({number})" for verdict, number in verdicts.most_common())
     return f"No clear difference in {pairs}: {reasons}."

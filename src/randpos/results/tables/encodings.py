@@ -13,6 +13,7 @@ from randpos.results.selection import (
     Selection,
     alike_note,
     count,
+    first_budget,
     like_with_like,
     seeds_note,
     select,
@@ -126,6 +127,7 @@ def _times(
 def sorting(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     """Table 3: randomized sin/cos without and with sorting its positions."""
     names = {"unsorted-sincos": "w/o Sorting", "randomized-sincos": "w/ Sorting"}
+    budget = budget or _budget_of(scored, "unsorted-sincos")
     runs, notes = shared_runs(scored, pl.col("encoding").is_in(list(names)), budget)
     ours = alike_values(runs, best_value)
     columns = [Column(key, label, "Randomized sin/cos") for key, label in names.items()]
@@ -137,6 +139,7 @@ def sorting(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
 
 def geometric(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     """Table 5: geometric attention beside the best randomized encoding of each task."""
+    budget = budget or _budget_of(scored, "geometric")
     runs, notes = shared_runs(scored, pl.col("encoding").is_in(["geometric", *RANDOMIZED]), budget)
     ours: Values = {}
     theirs: Values = {}
@@ -159,6 +162,11 @@ def geometric(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     notes.append(f"Maximum or mean over {seeds_note(runs)}")
     both = beside(ours, theirs)
     return Table("geometric", title, "%", columns, rows, both, notes, blocks=blocks)
+
+
+def _budget_of(scored: pl.DataFrame, encoding: str) -> Budget | None:
+    """Returns the first budget of the encoding that a table is about."""
+    return first_budget(scored.filter(pl.col("encoding") == encoding))
 
 
 def _best_of_those_run(runs: pl.DataFrame, statistic: str) -> Values:
