@@ -11,6 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from randpos.experiment import Experiment
+from randpos.progress import WIDE
 from randpos.sweeps.plan import Plan
 from randpos.sweeps.work import Event
 
@@ -32,6 +33,7 @@ class SweepView:
         self.done = len(plan.done)
         self.failed = len(plan.failed)
         self.total = self.done + self.failed + len(missing)
+        self.begun = False
         self.reasons: list[str] = []
         self.steps_left = {run.digest: run.steps for run in missing}
         self.reported: dict[str, float] = {}
@@ -54,6 +56,7 @@ class SweepView:
 
     def __call__(self, event: Event) -> None:
         """Records an event."""
+        self.begun = True
         if event.state == "training" and event.step:
             before = self.running.get(event.run)
             # The steps before the first report after a resume were taken earlier.
@@ -106,6 +109,8 @@ class SweepView:
         counts += [f"{phases[phase]} {phase}" for phase in PHASES if phases[phase]]
         counts += [f"{self.failed} failed", f"{queued} queued"]
         line, steps, speed = ", ".join(counts), sum(self.steps_left.values()), self.speed
+        if queued and not self.begun:
+            line += "; starting the workers"
         if speed:
             line += f"  {speed:.1f} steps/s"
         if steps and speed:
@@ -114,12 +119,16 @@ class SweepView:
 
     def display(self) -> Group:
         """Returns everything that the terminal shows."""
+        wide = self.console.width >= WIDE
         table = Table(box=None, show_header=False, padding=(0, 1))
+        table.add_column(no_wrap=True, overflow="ellipsis")
+        for _ in range(3):
+            table.add_column(no_wrap=True)
         for run, event in list(self.running.items())[:SHOWN]:
             experiment = self.experiments[run]
             table.add_row(
                 escape(describe_run(experiment)),
-                ProgressBar(total=experiment.steps, completed=event.step, width=20),
+                ProgressBar(total=experiment.steps, completed=event.step, width=20 if wide else 4),
                 *describe_phase(event, experiment),
             )
         line = Table.grid()  # a bar alone does not end its line
