@@ -29,7 +29,7 @@ def efficiency(found: Efficiency) -> Figure:
     figure = Figure(figsize=(5.6, 3.3), layout="constrained")
     axes = figure.subplots()
     axes.set_xscale("log")
-    threshold = f"{THRESHOLD:.0%} of accuracy"
+    threshold = f"Accuracy {THRESHOLD:.0%}"
     axes.axhline(THRESHOLD, **CHANCE, gid="threshold", label=threshold)
     shown = np.concatenate(
         [c for side in (found.short, found.long) for c in (side.training, side.test)]

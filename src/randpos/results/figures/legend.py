@@ -16,7 +16,7 @@ WIDEST = 5
 """Columns of the legend: as many as fit the width."""
 
 
-DAGGER: Any = {"marker": r"$\dagger$", "label": "Solvable without positions"}
+DAGGER: Any = {"label": "† Solvable without positions"}
 Entry = Line2D | Patch
 
 
