@@ -82,6 +82,7 @@ def _normalise(x):
 
 
 def _normalise_forward(x):
+    """Saves two arrays, where autodiff would save five."""
     centred = x - jnp.mean(x, axis=-1, keepdims=True)
     variance = jnp.mean(jnp.square(centred), axis=-1, keepdims=True)
     factor = jax.lax.rsqrt(variance + 1e-5)
@@ -89,7 +90,6 @@ def _normalise_forward(x):
 
 
 def _normalise_backward(saved, grad):
-    """Saves two arrays, where autodiff would save five."""
     normal, factor = saved
     along = normal * jnp.mean(grad * normal, axis=-1, keepdims=True)
     return ((grad - jnp.mean(grad, axis=-1, keepdims=True) - along) * factor,)
