@@ -60,6 +60,8 @@ def refusal(capsys, *arguments: str) -> str:
         (["train", "--task", "nowhere:Task"], "nowhere"),
         (["train", "--encoding", "rotary"], "Unknown encoding 'rotary'"),
         (["train", "--budget", "smok"], "Unknown budget 'smok'; did you mean 'smoke'?"),
+        (["runs", "list", "--status", "done"], "Unknown --status 'done'; known: complete,"),
+        (["runs", "lst"], "Unknown action 'lst'; did you mean 'list'?"),
         (["train", "--preset"], "budget"),
         (["train", "--lr", "1e-3"], "no option '--lr'; did you mean --learning-rate?"),
         (["train", "--max-length", "9"], "did you mean --test-length?"),

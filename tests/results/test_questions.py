@@ -201,6 +201,20 @@ def sweep_over_scales():
     return records([*rows, flat(run(0), 0.9)])
 
 
+def test_readings_and_maxima_are_not_seeds_of_one_draw():
+    ways = [
+        PositionOptions(maximum=maximum, reading=reading, draw=draw)
+        for maximum in (402, 804)
+        for reading in ("positions", "distances")
+        for draw in ("per_batch", "per_layer")
+    ]
+    runs = [flat(run(0, positions=where, encoding="randomized-relative"), 0.5) for where in ways]
+    kept = draw_runs(score_runs(records(runs))).runs
+    assert kept["reading"].unique().to_list() == ["positions"]
+    assert kept["maximum"].n_unique() == 1
+    assert sorted(kept["draw"]) == ["per_batch", "per_layer"]
+
+
 def test_scales_of_attention_are_compared_encoding_by_encoding():
     store = sweep_over_scales()
     runs = scale_runs(score_runs(store)).runs

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from typing import IO
 
 import pytest
 
@@ -58,15 +59,16 @@ cluster.shutdown()
 class Cluster:
     """Two nodes in a process of their own; a cluster that is started again has one."""
 
-    def __init__(self) -> None:
+    def __init__(self, errors: IO[str]) -> None:
+        self.errors = errors
         with socket.create_server(("", 0)) as server:
             port = server.getsockname()[1]
-        pipe, self.errors = subprocess.PIPE, tempfile.TemporaryFile("w+")  # noqa: SIM115
+        pipe = subprocess.PIPE
         self.process = subprocess.Popen(
             [sys.executable, "-c", CLUSTER, str(port)],
             stdin=pipe,
             stdout=pipe,
-            stderr=self.errors,
+            stderr=errors,
             text=True,
         )
         self.address = self._answer()
@@ -90,10 +92,10 @@ class Cluster:
 @pytest.fixture
 def cluster():
     """Two nodes for one test: what it kills, no other test needs."""
-    made = Cluster()
-    yield made
-    made.process.communicate(timeout=300)
-    made.errors.close()
+    with tempfile.TemporaryFile("w+") as errors:
+        made = Cluster(errors)
+        yield made
+        made.process.communicate(timeout=300)
 
 
 def command(tmp_path, cache, cluster: Cluster, **options) -> Command:
