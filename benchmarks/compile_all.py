@@ -11,8 +11,8 @@ a line of `runs/compile-all.jsonl`; programs that compiled with the same version
 again.
 
 `--cover` takes two sevenths of them: every task with every row of Table 1, at one of the three
-batches in turn; every other encoding on one task; every encoding at every evaluation size, on one
-of the three shapes in turn.
+batches and one of its padded sizes in turn; every other encoding on one task; every encoding at
+every evaluation size, on one of the three shapes in turn.
 """
 
 import argparse
@@ -41,8 +41,9 @@ from randpos.experiment import preset
 from randpos.numerics import VERSION, compiler_options
 from randpos.paper.artifacts import TABLE_1
 from randpos.tasks import PAPER_TASKS
+from randpos.training.engine import Engine
 from randpos.training.evaluation import count
-from randpos.training.step import make_engine, make_member
+from randpos.training.step import make_member
 from randpos.training.tested_lengths import sizes
 
 SHAPES = ("missing_duplicate", "reverse_string", "duplicate_string")
@@ -62,9 +63,12 @@ class Program(NamedTuple):
     encoding: str
     size: int
     """The batch in training, the longest sequence in evaluation."""
+    turn: int | None = None
+    """In training, the one size among those that steps are padded to; by default all."""
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.task} {self.encoding} {self.size}"
+        name = f"{self.kind} {self.task} {self.encoding} {self.size}"
+        return name if self.turn is None else f"{name}, size {self.turn}"
 
 
 def programs() -> Iterator[Program]:
@@ -80,10 +84,10 @@ def programs() -> Iterator[Program]:
 def covering() -> Iterator[Program]:
     """Lists a part of the programs that has every task with every encoding of Table 1."""
     for (i, task), (j, encoding) in product(enumerate(PAPER_TASKS), enumerate(TABLE_1)):
-        yield Program("train", task, encoding, (16, 32, 128)[(i + j) % 3])
+        yield Program("train", task, encoding, (16, 32, 128)[(i + j) % 3], 3 * i + j)
     for j, encoding in enumerate(combinations()):
         if encoding not in TABLE_1:
-            yield Program("train", SHAPES[j % 3], encoding, 32)
+            yield Program("train", SHAPES[j % 3], encoding, 32, j)
         count_of_sizes = len(sizes(Experiment(task=SHAPES[0], encoding=encoding)))
         for k in range(count_of_sizes):
             task = SHAPES[(j + k) % 3]
@@ -94,23 +98,23 @@ def covering() -> Iterator[Program]:
 def compile_program(program: Program) -> float:
     """Compiles a program as training or evaluation does, and returns the seconds it took."""
     experiment = Experiment(task=program.task, encoding=program.encoding)
-    number = jax.ShapeDtypeStruct((), jnp.int32)
     began = time.perf_counter()
     if program.kind == "train":
         changed = dataclasses.replace(
             preset(BUDGETS[program.size]), task=program.task, encoding=program.encoding
         )
-        engine, member = make_engine(changed), make_member(changed)
-        state = jax.eval_shape(engine.start, member)
-        for jitted, arguments in (
-            (engine.start, (member,)),
-            (engine.advance, (state, member, number, number)),
-        ):
-            _compile(jitted, *arguments)
+        engine, member = Engine(changed), make_member(changed)
+        _compile(engine.start, member)
+        shapes = jax.eval_shape(engine.start, member)
+        state = jax.eval_shape(engine.packing.pack_state, shapes)
+        for number, size in enumerate(engine.sizes):
+            if program.turn is None or program.turn % len(engine.sizes) == number:
+                engine.programs(state, member, size)
     else:
         parameters, _ = resolve(experiment).skeleton
         counted = partial(count, experiment, program.size, parts=1)
         jitted = jax.jit(counted, compiler_options=compiler_options())
+        number = jax.ShapeDtypeStruct((), jnp.int32)
         _compile(jitted, parameters, number, number, number)
     return time.perf_counter() - began
 

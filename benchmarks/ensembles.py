@@ -47,10 +47,11 @@ class Ensembles:
     def prepare(self, count: int) -> Callable[[], None]:
         """Returns a function that takes STEPS steps of so many members."""
         import jax
-        import jax.numpy as jnp
+        import numpy as np
 
         from randpos import Architecture, Experiment, Schedule
-        from randpos.training.step import Member, make_engine
+        from randpos.training.engine import Engine
+        from randpos.training.step import Member
 
         experiment = Experiment(
             task=self.task,
@@ -59,17 +60,14 @@ class Ensembles:
             model=Architecture(layers=self.layers),
             lengths=Schedule("fixed", self.length),
         )
-        engine = make_engine(experiment)
-        rate = experiment.learning_rate
-        who = [Member(jnp.uint32(seed), jnp.float32(rate)) for seed in range(count)]
-        states = [engine.start(member) for member in who]
-        first, last = jnp.int32(0), jnp.int32(STEPS)
-        if count == 1:
-            return lambda: jax.block_until_ready(engine.advance(states[0], who[0], first, last))
-        together, all_of_them = (
-            jax.tree.map(lambda *x: jnp.stack(x), *trees) for trees in (states, who)
-        )
-        return lambda: jax.block_until_ready(engine.together(together, all_of_them, first, last))
+        engine = Engine(experiment)
+        rate = np.float32(experiment.learning_rate)
+        who = [Member(jax.numpy.uint32(seed), jax.numpy.asarray(rate)) for seed in range(count)]
+        states = [engine.pack(engine.start(member)) for member in who]
+        one = states[0], who[0]
+        together = [jax.tree.map(lambda *x: np.stack(x), *trees) for trees in (states, who)]
+        state, members = one if count == 1 else together
+        return lambda: engine.advance_packed(state, members, 0, STEPS)
 
 
 STEPS = 5

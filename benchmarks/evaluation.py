@@ -24,19 +24,16 @@ from timing import fastest, pin
 
 def step_seconds(experiment: Any, turns: int) -> float:
     """Returns the seconds of one training step, averaged over four parts of the schedule."""
-    import jax
-    import jax.numpy as jnp
+    from randpos.training.engine import STEPS_PER_CALL, Engine
+    from randpos.training.step import make_member
 
-    from randpos.training.step import STEPS_PER_CALL, make_engine, make_member
-
-    engine, who = make_engine(experiment), make_member(experiment)
-    state = engine.start(who)
+    engine, who = Engine(experiment), make_member(experiment)
+    state = engine.pack(engine.start(who))
 
     def run() -> None:
         for part in range(4):
             first = experiment.steps * part // 4
-            bounds = jnp.asarray(first, jnp.int32), jnp.asarray(first + STEPS_PER_CALL, jnp.int32)
-            jax.block_until_ready(engine.advance(state, who, *bounds))
+            engine.advance_packed(state, who, first, first + STEPS_PER_CALL)
 
     return fastest(run, turns) / (4 * STEPS_PER_CALL)
 
@@ -128,8 +125,9 @@ class Every:
         from randpos.experiment import preset
         from randpos.setup import choose_maximum
         from randpos.store.folder import Store
+        from randpos.training.engine import Engine
         from randpos.training.periodic_tests import PeriodicTests
-        from randpos.training.step import make_engine, make_member
+        from randpos.training.step import make_member
 
         pin()
         experiment = dataclasses.replace(
@@ -137,7 +135,7 @@ class Every:
         )
         experiment = choose_maximum(experiment)
         every = self.every or experiment.evaluation.every or experiment.steps // 20
-        state = make_engine(experiment).start(make_member(experiment))
+        state = Engine(experiment).start(make_member(experiment))
         tests = PeriodicTests(experiment)
         with tempfile.TemporaryDirectory() as folder:
             run = Store(Path(folder)).run(experiment)

@@ -58,11 +58,9 @@ class Peers:
 
     def ours(self) -> Callable[[], None]:
         """Returns a function that takes STEPS steps of Missing Duplicate without positions."""
-        import jax
-        import jax.numpy as jnp
-
         from randpos import Architecture, Experiment, Schedule
-        from randpos.training.step import make_engine, make_member
+        from randpos.training.engine import Engine
+        from randpos.training.step import make_member
 
         experiment = Experiment(
             task="missing_duplicate",
@@ -71,10 +69,9 @@ class Peers:
             model=Architecture(layers=self.layers),
             lengths=Schedule("fixed", self.length),
         )
-        engine, who = make_engine(experiment), make_member(experiment)
-        state = engine.start(who)
-        first, last = jnp.int32(0), jnp.int32(STEPS)
-        return lambda: jax.block_until_ready(engine.advance(state, who, first, last))
+        engine, who = Engine(experiment), make_member(experiment)
+        state = engine.pack(engine.start(who))
+        return lambda: engine.advance_packed(state, who, 0, STEPS)
 
     def torch(self, compiled: bool) -> Callable[[], None]:
         """Returns a function that takes STEPS steps with PyTorch's own encoder."""

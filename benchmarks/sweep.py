@@ -36,24 +36,22 @@ seed = {seeds}
 
 def time_steps(grid: Path) -> float:
     """Returns the seconds of the processor of the steps of all runs of a grid, and no others."""
-    import jax
-    import jax.numpy as jnp
-
     from randpos.sweeps.grid import groups, read_grid
     from randpos.training.compilation import enable_cache
-    from randpos.training.step import STEPS_PER_CALL, make_engine, make_member
+    from randpos.training.engine import STEPS_PER_CALL, Engine
+    from randpos.training.step import make_member
 
     enable_cache()
     total = 0.0
     for group in groups(read_grid(grid).expand()):
-        engine, who = make_engine(group[0]), make_member(group[0])
-        state, start = engine.start(who), jnp.asarray(0, jnp.int32)
-        jax.block_until_ready(engine.advance(state, who, start, start))
+        engine, who = Engine(group[0]), make_member(group[0])
+        state = engine.pack(engine.start(who))
+        for size in engine.sizes:
+            engine.programs(state, who, size)
         began = time.process_time()
         for first in range(0, group[0].steps, STEPS_PER_CALL):
-            last = jnp.asarray(min(first + STEPS_PER_CALL, group[0].steps), jnp.int32)
-            state, _ = engine.advance(state, who, jnp.asarray(first, jnp.int32), last)
-        jax.block_until_ready(state)
+            last = min(first + STEPS_PER_CALL, group[0].steps)
+            state, _ = engine.advance_packed(state, who, first, last)
         total += len(group) * (time.process_time() - began)
     return total
 

@@ -28,22 +28,16 @@ STEPS = 40
 
 def our_steps(task: str, encoding: str) -> Callable[[], None]:
     """Returns a function that takes STEPS training steps of the paper's model."""
-    import jax
-    import jax.numpy as jnp
-
     from randpos import Experiment
-    from randpos.training.step import STEPS_PER_CALL, make_engine, make_member
+    from randpos.training.engine import Engine
+    from randpos.training.step import make_member
 
     experiment = Experiment(task=task, encoding=encoding)
-    engine, who = make_engine(experiment), make_member(experiment)
-    state = engine.start(who)
+    engine, who = Engine(experiment), make_member(experiment)
+    state = engine.pack(engine.start(who))
 
     def run() -> None:
-        current = state
-        for first in range(0, STEPS, STEPS_PER_CALL):
-            bounds = jnp.asarray(first, jnp.int32), jnp.asarray(first + STEPS_PER_CALL, jnp.int32)
-            current, _ = engine.advance(current, who, *bounds)
-        jax.block_until_ready(current)
+        engine.advance_packed(state, who, 0, STEPS)
 
     return run
 
@@ -276,22 +270,18 @@ class First:
         """Takes the first step."""
         from dataclasses import replace
 
-        import jax
-
         from randpos.experiment import preset
         from randpos.setup import choose_maximum
         from randpos.training.compilation import compile_once, enable_cache
-        from randpos.training.step import make_engine, make_member
+        from randpos.training.engine import Engine
+        from randpos.training.step import make_member
 
         enable_cache()
         experiment = replace(preset(self.budget), task=self.task, encoding=self.encoding)
         experiment = choose_maximum(experiment)
-        engine, who = make_engine(experiment), make_member(experiment)
+        engine, who = Engine(experiment), make_member(experiment)
         compile_once(engine.start, who)
-        bounds = jax.numpy.asarray(0, "int32"), jax.numpy.asarray(1, "int32")
-        state = engine.start(who)
-        compile_once(engine.advance, state, who, *bounds)
-        jax.block_until_ready(engine.advance(state, who, *bounds))
+        engine.advance(engine.start(who), who, 0, 1)
 
 
 @dataclass
@@ -305,13 +295,13 @@ class Emitters:
     def __call__(self) -> None:
         """Prints a table in Markdown; where the compiler fails, it says so."""
         pin(0)
-        from randpos.training import step
+        from randpos.training import engine
 
         seconds: dict[str, float] = {}
         contenders = {}
-        ours = step.compiler_options
+        ours = engine.compiler_options
         for name in ("with", "without"):
-            step.compiler_options = lambda name=name, **once: {
+            engine.compiler_options = lambda name=name, **once: {
                 **(ours(**once) or {}),
                 "xla_cpu_use_fusion_emitters": name == "with",
             }

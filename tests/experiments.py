@@ -22,7 +22,7 @@ from randpos import (
     Schedule,
     resolve,
 )
-from randpos.training.step import Engine, make_engine
+from randpos.training.engine import Engine
 
 SIZES = Architecture(layers=1, heads=2, dim=8, hidden=8, dropout=0.1)
 
@@ -58,7 +58,7 @@ def tiny(**changes: Any) -> Experiment:
 
 @functools.cache
 def _engine(experiment: Experiment) -> Engine:
-    return make_engine(experiment)
+    return Engine(experiment)
 
 
 def shared_engine(experiment: Experiment) -> Engine:

@@ -36,7 +36,7 @@ def trained(tmp_path_factory) -> Path:
     """A store with two trained members."""
     store = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "make_engine", shared_engine)
+        patch.setattr(runs, "Engine", shared_engine)
         runs.train(tiny(), seeds=[0, 1], store=store)
     return store
 
@@ -211,7 +211,7 @@ def test_a_tracker_is_closed_when_the_next_cannot_be_made(tmp_path, monkeypatch)
     def broken(*_: object) -> None:
         raise UserError("no such tracker.")
 
-    monkeypatch.setattr(runs, "make_engine", shared_engine)
+    monkeypatch.setattr(runs, "Engine", shared_engine)
     monkeypatch.setattr(trained_member, "TRACKERS", {"tensorboard": Fine, "wandb": broken})
     with pytest.raises(UserError, match="no such tracker"):
         runs.train(tiny(), store=tmp_path, track=["tensorboard", "wandb"])

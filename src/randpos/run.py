@@ -40,11 +40,11 @@ from randpos.setup import choose_maximum, resolve
 from randpos.store.accuracies import SCHEMA, read_accuracies
 from randpos.store.folder import RunFolder, Store
 from randpos.store.result import Accuracy
+from randpos.training.engine import Engine
 from randpos.training.evaluation import Evaluator
 from randpos.training.loop import Progress, Strategy, train_members
 from randpos.training.mean_accuracy import in_domain, score
 from randpos.training.run_evaluation import evaluate_run, load_model, untested
-from randpos.training.step import make_engine
 from randpos.training.tracking import Name as TrackerName
 
 if TYPE_CHECKING:
@@ -260,11 +260,12 @@ def train(
         train_members(
             members,
             folders,
-            make_engine(members[0]),
+            Engine(members[0]),
             report=show_progress,
             save_every=save_every,
             track=track,
             strategy=strategy,
             compiling=view.compiling,
+            ahead=True,
         )
     return Run(folders)

@@ -35,7 +35,7 @@ def isolated(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli, "enable_cache", lambda: None)
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    monkeypatch.setattr(runs, "make_engine", shared_engine)
+    monkeypatch.setattr(runs, "Engine", shared_engine)
 
 
 def refusal(capsys, *arguments: str) -> str:

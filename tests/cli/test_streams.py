@@ -11,9 +11,10 @@ import warnings
 
 import pytest
 
-from randpos.cli import BACKGROUND, listing
+from randpos.cli import listing
 from randpos.cli import main as cli
 from randpos.cli.main import main
+from randpos.training import BACKGROUND
 
 
 @pytest.fixture(autouse=True)

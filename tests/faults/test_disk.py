@@ -21,7 +21,7 @@ def train(store: Path):
 
 
 def test_a_full_disk_is_a_sentence_and_then_the_run_goes_on(disk, monkeypatch):
-    monkeypatch.setattr(runs, "make_engine", shared_engine)
+    monkeypatch.setattr(runs, "Engine", shared_engine)
     ballast = disk / "ballast"
     ballast.write_bytes(bytes(40 * 1024))
     with pytest.raises(UserError, match="cannot be used: No space left on device"):
@@ -32,7 +32,7 @@ def test_a_full_disk_is_a_sentence_and_then_the_run_goes_on(disk, monkeypatch):
 
 
 def test_a_read_only_disk_is_a_sentence(disk, monkeypatch):
-    monkeypatch.setattr(runs, "make_engine", shared_engine)
+    monkeypatch.setattr(runs, "Engine", shared_engine)
     assert mount(disk, "remount,ro")
     with pytest.raises(UserError, match="cannot be used: Read-only file system"):
         train(disk / "runs")

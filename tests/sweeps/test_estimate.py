@@ -11,8 +11,8 @@ import pytest
 from randpos import Evaluation, Experiment, Schedule, resolve
 from randpos.sweeps import estimate
 from randpos.sweeps.estimate import cost, disk, forward, parameters, training
+from randpos.training import engine
 from randpos.training.batch import assemble
-from randpos.training.step import Engine
 from randpos.training.tested_lengths import lengths_to_test
 from tests.experiments import random_model, tiny
 
@@ -77,14 +77,15 @@ def test_the_cost_of_many_is_the_sum_of_each():
 
 
 def test_a_compilation_counts_in_full_when_the_program_is_in_the_cache(monkeypatch):
-    def advance(*_):
+    def read_from_cache(*_):
         name = "/jax/compilation_cache/compile_time_saved_sec"
         jax.monitoring.record_event_duration_secs(name, 1000.0)
 
-    engine = Engine(lambda who: None, advance, advance)  # type: ignore[arg-type]
-    monkeypatch.setattr(estimate, "make_engine", lambda experiment: engine)
+    monkeypatch.setattr(engine, "bucket_count", lambda *_: 2)
+    monkeypatch.setattr(engine.Engine, "programs", read_from_cache)
+    monkeypatch.setattr(engine.Engine, "advance_packed", lambda *_: None)
     speed = estimate.measure_speed(tiny())
-    assert 1000 <= speed.compilation < 1100
+    assert 2000 <= speed.compilation < 2100
     assert speed.operations > 0
 
 

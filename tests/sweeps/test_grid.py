@@ -248,12 +248,15 @@ def test_a_slice_changes_the_budget():
     assert (case.evaluation.stride, case.evaluation.batch) == (11, 13)
 
 
-@pytest.mark.parametrize("budget", ["smoke", "paper"])
-def test_a_grid_file_has_the_runs_that_it_names_and_no_others(tmp_path, budget):
+@pytest.mark.parametrize(
+    ("budget", "rate"), [(None, 3e-4), ("smoke", 3e-4), ("laptop", 5e-4), ("paper", 3e-4)]
+)
+def test_a_grid_file_has_the_runs_that_it_names_and_no_others(tmp_path, budget, rate):
+    """The one rate is that of the budget, as all settings that the file does not name."""
     (tmp_path / "grid.toml").write_text("[axes]\nencoding = ['rope', 'none']\nseed = [0, 1]\n")
     found = Slice(budget=budget).expand(read_grid(tmp_path / "grid.toml"))
     assert [(e.encoding, e.seed, e.learning_rate) for e in found] == [
-        *(("rope", 0, 3e-4), ("rope", 1, 3e-4), ("none", 0, 3e-4), ("none", 1, 3e-4))
+        *(("rope", 0, rate), ("rope", 1, rate), ("none", 0, rate), ("none", 1, rate))
     ]
 
 

@@ -12,7 +12,7 @@ from tests.training.runs import RATES, STEPS, content, train
 @pytest.fixture
 def engines(monkeypatch):
     """Compile once for all tests."""
-    monkeypatch.setattr(runs, "make_engine", shared_engine)
+    monkeypatch.setattr(runs, "Engine", shared_engine)
 
 
 @pytest.fixture(scope="package")
@@ -20,7 +20,7 @@ def alone(tmp_path_factory) -> dict[tuple[int, float], tuple[bytes, bytes]]:
     """Every member trained by itself, without interruption."""
     out = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "make_engine", shared_engine)
+        patch.setattr(runs, "Engine", shared_engine)
         for seed, rate in itertools.product([0, 1], RATES):
             first = tiny(steps=STEPS, seed=seed, learning_rate=rate)
             run = train(tmp_path_factory.mktemp("alone"), first)

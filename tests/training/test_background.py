@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import pytest
 
-from randpos.training import background
+from randpos.training import BACKGROUND, background
 from randpos.training.background import BackgroundTests
 from randpos.training.evaluation import Evaluator
 from randpos.training.tested_lengths import lengths_to_test, sizes
@@ -15,18 +15,18 @@ from tests.experiments import random_model, tiny
 EXPERIMENT = tiny(test_length=8)
 
 
-def join(tests: BackgroundTests) -> None:
+def join() -> None:
     for thread in threading.enumerate():
-        if thread.name == tests.name:
+        if thread.name == BACKGROUND:
             thread.join(timeout=600)
 
 
 def test_the_tests_compile_nothing_more_and_find_the_same(monkeypatch):
     monkeypatch.setattr(background, "available_cores", lambda: 2)
     parameters = eqx.filter(random_model(EXPERIMENT), eqx.is_array)
-    tests = BackgroundTests("of-this-test")
+    tests = BackgroundTests()
     tests.start(EXPERIMENT)
-    join(tests)
+    join()
     assert tests.evaluator is not None
     assert {size for size, _ in tests.evaluator.programs} == set(sizes(EXPERIMENT))
     lengths, compiled = lengths_to_test(EXPERIMENT), []
@@ -46,7 +46,7 @@ def test_the_tests_compile_nothing_more_and_find_the_same(monkeypatch):
 
 def test_it_stops_between_two_programs(monkeypatch):
     monkeypatch.setattr(background, "available_cores", lambda: 2)
-    asked, tests = [], BackgroundTests("of-this-test")
+    asked, tests = [], BackgroundTests()
 
     def prepare(self: Evaluator, parameters: object, length: int) -> None:
         asked.append(length)
@@ -55,7 +55,7 @@ def test_it_stops_between_two_programs(monkeypatch):
     monkeypatch.setattr(Evaluator, "prepare", prepare)
     tests.start(EXPERIMENT)
     tests.start(EXPERIMENT)
-    join(tests)
+    join()
     assert asked == [1]
 
 
@@ -63,8 +63,8 @@ def test_it_stops_between_two_programs(monkeypatch):
 def test_on_one_core_nothing_is_started(monkeypatch, cores, threads):
     started = []
     monkeypatch.setattr(background, "available_cores", lambda: cores)
-    monkeypatch.setattr(background, "compile_tests", lambda *_: started.append(1))
-    tests = BackgroundTests("of-this-test")
+    monkeypatch.setattr(background, "compile_in_background", lambda *_: started.append(1))
+    tests = BackgroundTests()
     tests.start(EXPERIMENT)
-    join(tests)
+    join()
     assert len(started) == threads

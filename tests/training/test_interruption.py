@@ -72,7 +72,7 @@ def test_an_interrupt_at_any_write_loses_nothing(
     tmp_path, alone, monkeypatch, owner, name, calls, late, strategy, stacked
 ):
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "make_engine", shared_engine)
+        patch.setattr(runs, "Engine", shared_engine)
         interrupt_after(patch, owner, name, calls, late)
         try:
             train(tmp_path, seeds=[0, 1], strategy=strategy)
@@ -101,7 +101,7 @@ def test_an_interrupt_at_any_write_loses_nothing(
 def stacked(tmp_path_factory) -> dict[tuple[int, float], tuple[bytes, bytes]]:
     """Two members trained together."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "make_engine", shared_engine)
+        patch.setattr(runs, "Engine", shared_engine)
         run = train(tmp_path_factory.mktemp("stacked"), seeds=[0, 1], strategy="vmap")
     return members(run)
 

@@ -13,8 +13,9 @@ import pytest
 from randpos import Evaluation, Experiment, Optimizer, UserError, resolve, train
 from randpos.experiment import LATER
 from randpos.plain_data import flat
+from randpos.training.engine import Engine
 from randpos.training.optimizer import make_optimizer, rate_factor, update_average
-from randpos.training.step import make_engine, make_member
+from randpos.training.step import make_member
 from tests.experiments import tiny
 
 
@@ -54,12 +55,12 @@ def test_tests_along_the_way_fall_between_chunks(every):
 def test_the_kept_model_is_the_average_of_the_weights(tmp_path):
     """Against a loop over single steps in NumPy."""
     experiment = tiny(steps=100, optimizer=Optimizer(average=0.9))
-    engine = make_engine(experiment)
+    engine = Engine(experiment)
     who = make_member(experiment)
     state = engine.start(who)
     average = [np.asarray(x, np.float64) for x in jax.tree.leaves(state.parameters)]
     for step in range(100):
-        state, _ = engine.advance(state, who, jnp.int32(step), jnp.int32(step + 1))
+        state, _ = engine.advance(state, who, step, step + 1)
         decay = min(0.9, (1 + step) / (10 + step))
         now = [np.asarray(x, np.float64) for x in jax.tree.leaves(state.parameters)]
         average = [decay * a + (1 - decay) * p for a, p in zip(average, now, strict=True)]
@@ -80,9 +81,9 @@ def test_a_falling_rate_scales_the_update_of_each_step():
     plain = dataclasses.replace(experiment, optimizer=Optimizer())
     who, moved = make_member(experiment), []
     for settings in (experiment, plain):
-        engine = make_engine(settings)
+        engine = Engine(settings)
         start = engine.start(who)
-        state, _ = engine.advance(start, who, jnp.int32(5), jnp.int32(6))
+        state, _ = engine.advance(start, who, 5, 6)
         moved.append(
             [b - a for a, b in zip(*map(jax.tree.leaves, (start[0], state[0])), strict=True)]
         )

@@ -11,9 +11,9 @@ import warnings
 from collections.abc import Sequence
 
 from randpos import __version__
-from randpos.cli import BACKGROUND
 from randpos.cli.commands import COMMANDS, Command, usage
 from randpos.errors import UserError, plain, unknown
+from randpos.training import BACKGROUND
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

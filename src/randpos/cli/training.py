@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 from rich.console import Console
 
-from randpos.cli import BACKGROUND
 from randpos.cli.display import Format, plot, show, show_lengths
 from randpos.errors import UserError
 from randpos.experiment import PRESETS, Evaluation, Experiment, preset
@@ -76,7 +75,7 @@ class Train:
         from randpos.run import train
         from randpos.training.background import BackgroundTests
 
-        console, tests = Console(stderr=True), BackgroundTests(BACKGROUND)
+        console, tests = Console(stderr=True), BackgroundTests()
 
         def prepare_tests(progress: "Progress") -> None:
             if self.evaluate:

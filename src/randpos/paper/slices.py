@@ -78,10 +78,10 @@ class Slice:
         for name in ("task", "encoding"):
             if wanted[name] and name in grid.fixed and grid.fixed[name] not in wanted[name]:
                 return []
-        usual = {
-            "learning_rate": RATES.get(budget, (base["learning_rate"],)),
-            "seed": SEEDS.get(budget, (0,)),
-        }
+        rates, seeds = ((base["learning_rate"],), (0,))
+        if not grid.single:
+            rates, seeds = RATES.get(budget, rates), SEEDS.get(budget, seeds)
+        usual = {"learning_rate": rates, "seed": seeds}
         axes = {name: wanted.get(name) or values for name, values in grid.axes.items()}
         if self.encodings and "encoding" in axes and grid.name != "table1":
             # Only Table 1 takes other encodings: elsewhere each row has its meaning.

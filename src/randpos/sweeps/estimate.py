@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 
 from randpos.experiment import Experiment
 from randpos.setup import resolve
 from randpos.sweeps.grid import groups
-from randpos.training.step import STEPS_PER_CALL, make_engine, make_member
+from randpos.training.engine import STEPS_PER_CALL, Engine
+from randpos.training.step import make_member
 from randpos.training.tested_lengths import lengths_to_test, sizes
 
 TEST_COMPILATION = 0.3
@@ -139,18 +139,18 @@ def measure_speed(experiment: Experiment) -> Speed:
         if event == "/jax/compilation_cache/compile_time_saved_sec":
             saved.append(duration_secs)
 
-    engine, who = make_engine(experiment), make_member(experiment)
+    engine, who = Engine(experiment), make_member(experiment)
     steps = min(STEPS_PER_CALL, experiment.steps)
-    bounds = [jnp.asarray(n, jnp.int32) for n in (0, steps)]
     jax.monitoring.register_event_duration_secs_listener(listen)
     try:
         began = time.perf_counter()
-        state = engine.start(who)
-        jax.block_until_ready(engine.advance(state, who, bounds[0], bounds[0]))
+        state = engine.pack(engine.start(who))
+        for size in engine.sizes:
+            engine.programs(state, who, size)
         compilation = time.perf_counter() - began + sum(saved)
     finally:
         jax.monitoring.unregister_event_duration_listener(listen)
     began = time.perf_counter()
-    jax.block_until_ready(engine.advance(state, who, *bounds))
+    engine.advance_packed(state, who, 0, steps)  # its metrics wait for the device
     seconds = time.perf_counter() - began
     return Speed(training(experiment) * steps / experiment.steps / seconds, compilation)

@@ -34,6 +34,8 @@ class Grid:
     that is tested."""
     axes: Mapping[str, Any] = field(default_factory=dict)
     """Settings that vary, each with a list of values; the last one varies fastest."""
+    single: bool = False
+    """Whether it has one seed and one learning rate, those of the budget, unless it names more."""
 
     def expand(self, base: Mapping[str, Any] | None = None) -> list[Experiment]:
         """Returns the experiments; settings that the grid does not name come from `base`."""
@@ -131,5 +133,4 @@ def read_grid(path: Path) -> Grid:
             parts[part] = flat(data.get(part, {}))  # a dot in TOML makes a nested table
         except RecursionError as error:
             raise UserError(f"{path}: {part} has tables that are too deep.") from error
-    single = {"seed": Experiment.seed, "learning_rate": Experiment.learning_rate}
-    return Grid(path.name, single | parts["fixed"], parts["axes"])
+    return Grid(path.name, parts["fixed"], parts["axes"], single=True)

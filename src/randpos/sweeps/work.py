@@ -13,10 +13,10 @@ from randpos.store.folder import RunFolder, Store
 from randpos.store.lock import BusyError
 from randpos.store.result import Accuracy
 from randpos.sweeps.grid import program
+from randpos.training.engine import Engine
 from randpos.training.evaluation import Evaluator
 from randpos.training.loop import Progress, train_members
 from randpos.training.run_evaluation import evaluate_run
-from randpos.training.step import Engine, make_engine
 
 State = Literal["compiling", "training", "testing", "done", "failed", "elsewhere", "queued"]
 
@@ -115,7 +115,7 @@ class Programs:
         """Returns the programs for training and testing an experiment."""
         which = program(experiment)
         if self.kept is None or self.kept[0] != which:
-            self.kept = which, make_engine(experiment), Evaluator(experiment)
+            self.kept = which, Engine(experiment), Evaluator(experiment)
         return self.kept[1:]
 
 

@@ -57,7 +57,7 @@ def enable_cache() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 
-def compile_once(program: jax.stages.Wrapped, *arguments: Any) -> None:
+def compile_once(program: jax.stages.Wrapped, *arguments: Any) -> jax.stages.Compiled:
     """Compiles a program for these arguments, unless another process is about to.
 
     In that case it waits, and the program comes from the cache. Calling the program afterwards
@@ -69,10 +69,11 @@ def compile_once(program: jax.stages.Wrapped, *arguments: Any) -> None:
         if handle is not None:
             stack.callback(os.close, handle)  # also releases the lock, as the end of a process does
             wait_for_turn(handle)
-        lowered.compile()
+        compiled = lowered.compile()
         if handle is not None:
             with contextlib.suppress(OSError):  # a full disk; the others then compile in turn
                 os.utime(handle)
+    return compiled
 
 
 def open_lock(program: str) -> int | None:

@@ -6,17 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from randpos.experiment import Experiment
 from randpos.store import checkpoints
 from randpos.store.folder import RunFolder
-from randpos.training.compilation import Compiling, compile_once, silent
+from randpos.training.background import compiled_ahead
+from randpos.training.compilation import Compiling, silent
+from randpos.training.engine import STEPS_PER_CALL, Engine
 from randpos.training.member import ActiveMember, record, start_member
 from randpos.training.periodic_tests import PeriodicTests
-from randpos.training.step import STEPS_PER_CALL, Engine, Member, State
+from randpos.training.step import Member, State
 from randpos.training.tracking import Name as TrackerName
 
 CHUNK = 100
@@ -60,19 +61,13 @@ def advance_all(
     strategy = strategy or default_strategy()
     active = list(members)
     tests = PeriodicTests(members[0].experiment, compiling) if members else None
-    compiled: set[int] = set()
     try:
         while active:
-            first = min(member.at.step for member in active)
-            behind = [member for member in active if member.at.step == first]
-            last = min(first - first % CHUNK + CHUNK, behind[0].experiment.steps)
-            for group in [behind] if strategy == "vmap" else [[member] for member in behind]:
-                if len(group) not in compiled:
-                    compiled.add(len(group))
-                    with compiling("(once per task and encoding; cached)"):
-                        start = jnp.asarray(first, jnp.int32)
-                        compile_once(*stack_members(engine, group), start, start)
-                states, found = take_steps(engine, group, first, last, report)
+            groups = next_groups(active, strategy)
+            first = groups[0][0].at.step
+            last = min(first - first % CHUNK + CHUNK, active[0].experiment.steps)
+            for group in groups:
+                states, found = take_steps(engine, group, first, last, report, compiling)
                 for member, state, metrics in zip(group, states, found, strict=True):
                     now = checkpoints.Checkpoint(last, state)
                     if tests is not None and tests.due(last):
@@ -89,15 +84,11 @@ def advance_all(
         raise
 
 
-def stack_members(
-    engine: Engine, group: Sequence[ActiveMember]
-) -> tuple[jax.stages.Wrapped, State, Member]:
-    """Returns the program that advances a group, and the states, seeds and rates of its members."""
-    if len(group) == 1:
-        return engine.advance, group[0].at.arrays, group[0].seed_and_rate
-    states = jax.tree.map(lambda *x: jnp.stack(x), *(member.at.arrays for member in group))
-    who = jax.tree.map(lambda *x: jnp.stack(x), *(member.seed_and_rate for member in group))
-    return engine.together, states, who
+def next_groups(active: Sequence[ActiveMember], strategy: Strategy) -> list[list[ActiveMember]]:
+    """Returns the members that are farthest behind, in groups that take their steps together."""
+    first = min(member.at.step for member in active)
+    behind = [member for member in active if member.at.step == first]
+    return [behind] if strategy == "vmap" else [[member] for member in behind]
 
 
 def take_steps(
@@ -106,21 +97,21 @@ def take_steps(
     first: int,
     last: int,
     report: Callable[[Progress], None] | None,
+    compiling: Compiling,
 ) -> tuple[list[State], Float[np.ndarray, "member metric step"]]:
     """Takes the steps of a chunk for all members of a group.
 
     Returns:
         The new states of the members, and their loss and accuracy at every step.
     """
-    advance, states, who = stack_members(engine, group)
+    states, who = join(engine, group)
     found = []
     for begin in range(first, last, STEPS_PER_CALL):
-        end, clock = min(begin + STEPS_PER_CALL, last), time.perf_counter()
-        bounds = jnp.asarray(begin, jnp.int32), jnp.asarray(end, jnp.int32)
-        states, metrics = advance(states, who, *bounds)
-        # [metric, member, step]; fetching it waits for the device.
-        values = np.stack([np.asarray(m) for m in metrics]).reshape(2, len(group), -1)
-        found.append(values[:, :, : end - begin])
+        end = min(begin + STEPS_PER_CALL, last)
+        engine.prepare(states, who, begin, end, compiling)
+        clock = time.perf_counter()
+        states, metrics = engine.advance_packed(states, who, begin, end)
+        found.append(np.stack(metrics).reshape(2, len(group), -1))
         seconds = (time.perf_counter() - clock) / len(group)
         for i, member in enumerate(group):
             member.seconds += seconds
@@ -132,7 +123,17 @@ def take_steps(
     apart = [states]
     if len(group) > 1:
         apart = [jax.tree.map(lambda x, i=i: x[i], states) for i in range(len(group))]
-    return apart, np.moveaxis(np.concatenate(found, axis=-1), 1, 0)
+    values = np.moveaxis(np.concatenate(found, axis=-1), 1, 0)
+    return [engine.unpack(state) for state in apart], values
+
+
+def join(engine: Engine, group: Sequence[ActiveMember]) -> tuple[State, Member]:
+    """Returns the packed states of a group, and its seeds and rates; of many members, stacked."""
+    states = [engine.pack(member.at.arrays) for member in group]
+    who = [member.seed_and_rate for member in group]
+    if len(group) == 1:
+        return states[0], who[0]
+    return tuple(jax.tree.map(lambda *x: np.stack(x), *trees) for trees in (states, who))
 
 
 def train_members(
@@ -145,10 +146,12 @@ def train_members(
     track: Sequence[TrackerName] = (),
     strategy: Strategy | None = None,
     compiling: Compiling = silent,
+    ahead: bool = False,
 ) -> None:
-    """Trains experiments that differ only in seed and learning rate, as one program.
+    """Trains experiments that differ only in seed and learning rate, with the same programs.
 
-    The caller holds the locks of the folders whose runs have not ended.
+    The caller holds the locks of the folders whose runs have not ended. With `ahead`, a thread
+    compiles what later steps need; a process that has one core of many to itself has none for it.
     """
     with contextlib.ExitStack() as stack:
         active = []
@@ -159,6 +162,10 @@ def train_members(
                 continue
             folder.create(member)
             active.append(start_member(engine, number, member, folder, track, stack))
+        strategy = strategy or default_strategy()
+        if ahead and active:
+            group = next_groups(active, strategy)[0]
+            stack.enter_context(compiled_ahead(engine, *join(engine, group)))
         advance_all(
             engine,
             active,

@@ -19,7 +19,8 @@ from randpos.store.files import write_atomic
 from randpos.store.folder import RunFolder
 from randpos.store.result import CurvePoint, Ending, Result
 from randpos.training.compilation import compile_once
-from randpos.training.step import Engine, Member, make_member
+from randpos.training.engine import Engine
+from randpos.training.step import Member, make_member
 from randpos.training.tracking import TRACKERS, Tracker
 from randpos.training.tracking import Name as TrackerName
 

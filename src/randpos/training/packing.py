@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
-from jaxtyping import Array, PyTree
+from jaxtyping import PyTree
 
 from randpos.nn.model import Encoder
 
@@ -55,19 +56,24 @@ class Packing:
                 self.matrices.append(i)
 
     def pack(self, tree: PyTree) -> Packed:
-        """Packs a tree; where optax has masked all parameters of a part, so is the part."""
-        leaves = jax.tree.leaves(tree, is_leaf=_is_masked)
+        """Packs a tree; where optax has masked all parameters of a part, so is the part.
 
-        def join(places: list[int], how: Callable[[list[Any]], Array]) -> Part:
+        NumPy's arrays stay arrays of NumPy.
+        """
+        leaves = jax.tree.leaves(tree, is_leaf=_is_masked)
+        on_host = any(isinstance(leaf, np.ndarray) for leaf in leaves)
+        xp: Any = np if on_host else jnp
+
+        def join(places: list[int], how: Callable[[list[Any]], Part]) -> Part:
             parts = [leaves[i] for i in places]
             masked = bool(parts) and all(map(_is_masked, parts))
             return optax.MaskedNode() if masked else how(parts)
 
-        def flat(parts: list[Any]) -> Array:
-            return jnp.concatenate([jnp.zeros(0), *(x.ravel() for x in parts)])
+        def flat(parts: list[Any]) -> Part:
+            return xp.concatenate([xp.zeros(0, xp.float32), *(x.ravel() for x in parts)])
 
         return Packed(
-            tuple(join(places, jnp.stack) for places in self.blocks.values()),
+            tuple(join(places, xp.stack) for places in self.blocks.values()),
             join(self.matrices, flat),
             join(self.vectors, flat),
         )

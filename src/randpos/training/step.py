@@ -1,45 +1,40 @@
-"""Training: one compiled program, and each call of it does some steps.
+"""A training step: its batch, and the gradient of its loss.
 
-Batches, positions and dropout are made inside the program. Each step has its own length; lengths
-are padded to a few static sizes, and the program dispatches to the one that fits. All randomness
-of a step comes from the run's seed and the step's number, so that a run may stop anywhere and
-continue exactly, and a member of an ensemble is trained as if it were alone.
+Batches, positions and dropout are made on the device. Each step has its own length; lengths are
+padded to a few static sizes. All randomness of a step comes from the run's seed and the step's
+number, so that a run may stop anywhere and continue exactly, and a member of an ensemble is trained
+as if it were alone.
 """
 
-from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from randpos.experiment import Experiment
 from randpos.nn.model import Encoder
 from randpos.nn.pieces import split
-from randpos.numerics import compiler_options, random_stream
 from randpos.positions import per_example
-from randpos.setup import Setup, resolve
+from randpos.setup import Setup
 from randpos.training.batch import DrawnBatch, assemble, draw_batch, right_answers
-from randpos.training.lengths import bucket_count, buckets, step_length
-from randpos.training.optimizer import make_optimizer, rate_factor, update_average
-from randpos.training.packing import Packing
 
-STEPS_PER_CALL = 20
-"""Steps per call of the compiled program."""
+Parameters = PyTree[Float[Array | np.ndarray, "..."]]
 
 
 class State(NamedTuple):
     """All that training changes."""
 
-    parameters: PyTree[Float[Array, "..."]]
+    parameters: Parameters
     optimizer: optax.OptState
-    average: PyTree[Float[Array, "..."]] | None = None
+    average: Parameters | None = None
     """The average of the parameters over steps, if there is one."""
 
     @property
-    def model(self) -> PyTree[Float[Array, "..."]]:
+    def model(self) -> Parameters:
         """The parameters that are tested and kept."""
         return self.parameters if self.average is None else self.average
 
@@ -51,83 +46,11 @@ class Member(NamedTuple):
     learning_rate: Float[Array, ""]
 
 
-class Metrics(NamedTuple):
-    """Loss and accuracy of each step of a call; zero for steps not taken."""
-
-    loss: Float[Array, " stride"]
-    accuracy: Float[Array, " stride"]
-
-
-class Engine(NamedTuple):
-    """The compiled programs of an experiment, for any seed and learning rate."""
-
-    start: jax.stages.Wrapped
-    """Initialises a member: `Member -> State`."""
-    advance: jax.stages.Wrapped
-    """Takes the steps from the first to before the second number, at most `STEPS_PER_CALL`:
-    `(State, Member, first, last) -> (State, Metrics)`."""
-    together: jax.stages.Wrapped
-    """The same for many members at once, stacked along a leading axis."""
-
-
 def make_member(experiment: Experiment) -> Member:
     """Returns the seed and learning rate of an experiment."""
     return Member(
         jnp.asarray(experiment.seed, jnp.uint32),
         jnp.asarray(experiment.learning_rate, jnp.float32),
-    )
-
-
-def make_engine(experiment: Experiment) -> Engine:
-    """Builds the programs of an experiment; nothing is compiled before it is called."""
-    setup = resolve(experiment)
-    optimizer, options = make_optimizer(experiment), experiment.optimizer
-    schedule = experiment.lengths
-    sizes = buckets(schedule.maximum, bucket_count(schedule, experiment.steps, experiment.batch))
-    branches = [partial(gradients, setup, size) for size in sizes]
-    packing = Packing(setup.skeleton[0], stack_blocks=options.name == "muon")
-
-    def start(member: Member) -> State:
-        model = setup.build(random_stream("parameters", member.seed))
-        parameters = eqx.filter(model, eqx.is_array)
-        average = parameters if options.average else None
-        return State(parameters, optimizer.init(parameters), average)
-
-    def step(number: Int[Array, ""], state: State, member: Member):
-        key = jax.random.fold_in(random_stream("training", member.seed), number)
-        length = step_length(schedule, number)
-        bucket = jnp.searchsorted(jnp.asarray(sizes), length)
-        drawn = draw_step(setup, key, length)
-        operands = (packing.unpack(state.parameters), *drawn, length)
-        grads, loss, accuracy = jax.lax.switch(bucket, branches, *operands)
-        updates, slots = optimizer.update(packing.pack(grads), state.optimizer, state.parameters)
-        rate = member.learning_rate * rate_factor(options, experiment.steps, number)
-        updates = jax.tree.map(lambda u: -rate * u, updates)
-        parameters, average = optax.apply_updates(state.parameters, updates), state.average
-        if average is not None:
-            average = update_average(average, parameters, options.average, number)
-        return State(parameters, slots, average), loss, accuracy
-
-    def advance(state: State, member: Member, first: Int[Array, ""], last: Int[Array, ""]):
-        def body(number, carry):
-            state, metrics = carry
-            state, loss, accuracy = step(number, state, member)
-            place = number - first
-            metrics = Metrics(
-                metrics.loss.at[place].set(loss), metrics.accuracy.at[place].set(accuracy)
-            )
-            return state, metrics
-
-        empty = Metrics(jnp.zeros(STEPS_PER_CALL), jnp.zeros(STEPS_PER_CALL))
-        packed = packing.pack_state(state)
-        packed, metrics = jax.lax.fori_loop(first, last, body, (packed, empty))
-        return packing.unpack_state(packed), metrics
-
-    together = jax.vmap(advance, in_axes=(0, 0, None, None))
-    return Engine(
-        jax.jit(start, compiler_options=compiler_options(once=True)),
-        jax.jit(advance, compiler_options=compiler_options()),
-        jax.jit(together, compiler_options=compiler_options()),
     )
 
 

@@ -16,8 +16,8 @@ from randpos.results.page.curves import (
     over_steps,
     styles,
 )
-from randpos.results.page.headline import best_evidence, headline
-from randpos.results.selection import TRAINING, Budget, span, usual_positions, within
+from randpos.results.page.headline import headline
+from randpos.results.selection import TRAINING, Budget, budgets, span, usual_positions, within
 from randpos.results.tables.formats import legend
 from randpos.results.tables.table import Column, Row, Table, View
 from randpos.results.variants import describe_variant
@@ -43,7 +43,7 @@ def summary(records: StoreTables, scored: pl.DataFrame) -> dict[str, Any]:
         records: The store.
         scored: Its runs, as `score_runs` returns them.
     """
-    shown: list[Budget | None] = [*best_evidence(scored, SHOWN_BUDGETS)] or [None]
+    shown: list[Budget | None] = [*budgets(scored)[:SHOWN_BUDGETS]] or [None]
     panels = [mean_curves(records, usual_positions(within(scored, budget))) for budget in shown]
     drawn = {
         line["encoding"] for panel in panels for task in panel["lengths"] for line in task["series"]

@@ -6,7 +6,7 @@ import polars as pl
 
 from randpos.results.comparison import Comparison
 from randpos.results.findings import comparisons
-from randpos.results.selection import Budget, budgets, count
+from randpos.results.selection import Budget, count
 from randpos.results.tables.comparisons import EVERY, gains
 
 SAME_SIGN, OPPOSITE = "same sign as in the paper", "opposite sign"
@@ -23,22 +23,6 @@ def headline(scored: pl.DataFrame, budget: Budget | None) -> list[str]:
     if not found:
         return ["No randomized encoding has a plain one beside it yet."]
     return [*_mean_gain(scored, budget), _verdicts(found)]
-
-
-def best_evidence(scored: pl.DataFrame, most: int) -> list[Budget]:
-    """Returns the largest budgets of a store, that of the most pairs with an interval first.
-
-    Without intervals, which need three seeds, that of the most cells comes first.
-
-    Args:
-        scored: All runs.
-        most: How many budgets.
-    """
-
-    def with_interval(budget: Budget) -> int:
-        return sum(pair.ours.interval is not None for pair in comparisons(scored, budget))
-
-    return sorted(budgets(scored)[:most], key=with_interval, reverse=True)
 
 
 def _mean_gain(scored: pl.DataFrame, budget: Budget | None) -> list[str]:
