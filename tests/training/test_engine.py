@@ -43,7 +43,7 @@ def test_a_size_is_compiled_when_a_step_first_needs_it(two_sizes):
     assert max(two_sizes.lengths(0, 20)) == 2 < max(two_sizes.lengths(20, 60))
     for first in (0, 10, 20, 30):
         two_sizes.prepare(state, who, first, first + 30, compiling)
-    assert compiling.seen == ["for lengths up to 2", "for lengths up to 4"]
+    assert compiling.seen == ["steps of lengths up to 2", "steps of lengths up to 4"]
 
 
 def test_what_is_compiled_ahead_no_step_waits_for(two_sizes, monkeypatch):

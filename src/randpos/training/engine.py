@@ -125,7 +125,7 @@ class Engine:
 
         `compiling` is entered while a program is compiled.
         """
-        for size in {self.size_of(length) for length in self.lengths(first, last)}:
+        for size in sorted({self.size_of(length) for length in self.lengths(first, last)}):
             self.programs(state, who, size, compiling)
 
     def lengths(self, first: int, last: int) -> list[int]:
@@ -152,7 +152,7 @@ class Engine:
         members = who.seed.shape
         keys = ("draw", members), (size, members), ("update", members)
         if any(key not in self._compiled for key in keys):
-            with compiling(f"for lengths up to {size} (once per task and encoding; cached)"):
+            with compiling(f"steps of lengths up to {size} (once per task and encoding; cached)"):
                 draw = self._compile(keys[0], self._draw, who, NUMBER, NUMBER)
                 drawn = jax.tree.map(_shape, draw.out_info)
                 take = partial(self._gradients, size)

@@ -169,7 +169,7 @@ class Evaluator:
             program = partial(count, longer, size, parts=self.parts)
             jitted = jax.jit(program, compiler_options=compiler_options())
             number = jax.ShapeDtypeStruct((), jnp.int32)
-            with compiling(f"for lengths up to {size} (once; cached)"), self.lock:
+            with compiling(f"tests of lengths up to {size} (once; cached)"), self.lock:
                 if which not in self.programs:
                     compile_once(jitted, parameters, number, number, number)
                     self.programs[which] = jitted

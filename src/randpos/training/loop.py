@@ -120,6 +120,7 @@ def take_steps(
                 place = (member.number, member.experiment, end)
                 means = (float(loss), float(accuracy))
                 report(Progress(*place, *means, member.seconds, member.score))
+    states = jax.tree.map(np.asarray, states)
     apart = [states]
     if len(group) > 1:
         apart = [jax.tree.map(lambda x, i=i: x[i], states) for i in range(len(group))]
