@@ -1,5 +1,6 @@
 """Figures of the paper's open questions: L, draws per example, and attention that stays peaked."""
 
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -118,6 +119,8 @@ def choose_maximum_of_store(records: StoreTables, store: Path) -> Figure:
         axes.set_xscale("log", base=2)
         ticks = sorted(set(there["ratio"]))
         axes.set_xticks(ticks, [f"{ratio:g}" for ratio in ticks])
+        if any(b < 1.5 * a for a, b in itertools.pairwise(ticks)):  # side by side they overlap
+            axes.tick_params(axis="x", labelrotation=60)
         axes.minorticks_off()
         axes.set_xlabel("L / longest tested sequence")
     panels[0, 0].set_ylabel("Accuracy (%)")
