@@ -44,7 +44,7 @@ class Ensembles:
             each, speed = seconds / STEPS * 1000, best[1] / seconds
             print(f"| {count} | {compiling[count]:.1f} s | {each:.1f} ms | {speed:.2f} × |")
 
-    def prepare(self, count: int) -> Callable[[], None]:
+    def prepare(self, count: int) -> Callable[[], object]:
         """Returns a function that takes STEPS steps of so many members."""
         import jax
         import numpy as np

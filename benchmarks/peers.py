@@ -56,7 +56,7 @@ class Peers:
             each = fastest / STEPS * 1000
             print(f"| {name} | {extra:.1f} s | {each:.0f} ms | {eager / fastest:.2f} × |")
 
-    def ours(self) -> Callable[[], None]:
+    def ours(self) -> Callable[[], object]:
         """Returns a function that takes STEPS steps of Missing Duplicate without positions."""
         from randpos import Architecture, Experiment, Schedule
         from randpos.training.engine import Engine
@@ -73,7 +73,7 @@ class Peers:
         state = engine.pack(engine.start(who))
         return lambda: engine.advance_packed(state, who, 0, STEPS)
 
-    def torch(self, compiled: bool) -> Callable[[], None]:
+    def torch(self, compiled: bool) -> Callable[[], object]:
         """Returns a function that takes STEPS steps with PyTorch's own encoder."""
         import torch
         from torch import nn
@@ -101,7 +101,7 @@ class Peers:
 
         return run
 
-    def flax(self) -> Callable[[], None]:
+    def flax(self) -> Callable[[], object]:
         """Returns a function that takes STEPS steps with the attention of Flax NNX."""
         import jax
         import optax
