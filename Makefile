@@ -105,6 +105,7 @@ results-open-questions: $(VENV)/.demo  ## The runs of docs/open-questions.md and
 	$(SWEEP) choose-L $(OPEN) --seeds 0 1
 	$(SWEEP) draws $(OPEN)
 	$(SWEEP) peaked $(OPEN)
+	$(SWEEP) peaked $(OPEN) --seeds 0 1 --tasks missing_duplicate --test-length 500 --stride 50
 	$(SWEEP) other-tasks $(OPEN) --encodings relative randomized-relative
 	$(SWEEP) examples/grids/decoder-copy.toml --store runs/decoders
 	$(SWEEP) examples/grids/decoder-addition.toml --store runs/decoders
