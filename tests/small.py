@@ -66,7 +66,9 @@ def doubles(model: Encoder) -> Any:
 def tokens(time: int = TIME) -> jax.Array:
     """A batch without padding."""
     rng = np.random.default_rng(3)
-    return jnp.asarray(rng.integers(0, PAD, (BATCH, BUFFER))[:, :time])
+    # The first caller may be traced, and a tracer must not stay in the cache.
+    with jax.ensure_compile_time_eval():
+        return jnp.asarray(rng.integers(0, PAD, (BATCH, BUFFER))[:, :time])
 
 
 def padded(time: int = TIME, pad: int = PAD) -> jax.Array:

@@ -91,6 +91,9 @@ def test_two_processes_compile_a_program_once(tmp_path):
     assert sorted(said) == [["0", "0"], ["1", "0"]]
 
 
+COMPILED = jax.jit(lambda: 0).lower().compile()
+
+
 class Program(jax.stages.Wrapped):
     """Stands for a jitted function: records how often it is compiled, and does something then."""
 
@@ -109,11 +112,12 @@ class Program(jax.stages.Wrapped):
     def as_text(self) -> str:
         return self.text
 
-    def compile(self) -> None:
+    def compile(self) -> jax.stages.Compiled:
         with self.lock:
             self.compiled += 1
             number = self.compiled
         self.deed(number)
+        return COMPILED
 
 
 @pytest.fixture
