@@ -8,7 +8,7 @@ programs are compiled and timed in one process, in turns, and the fastest turn c
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import tyro
 
@@ -51,7 +51,7 @@ class Ensembles:
 
         from randpos import Architecture, Experiment, Schedule
         from randpos.training.engine import Engine
-        from randpos.training.step import Member
+        from randpos.training.step import make_member
 
         experiment = Experiment(
             task=self.task,
@@ -61,13 +61,14 @@ class Ensembles:
             lengths=Schedule("fixed", self.length),
         )
         engine = Engine(experiment)
-        rate = np.float32(experiment.learning_rate)
-        who = [Member(jax.numpy.uint32(seed), jax.numpy.asarray(rate)) for seed in range(count)]
+        who = [make_member(replace(experiment, seed=seed)) for seed in range(count)]
         states = [engine.pack(engine.start(member)) for member in who]
-        one = states[0], who[0]
-        together = [jax.tree.map(lambda *x: np.stack(x), *trees) for trees in (states, who)]
-        state, members = one if count == 1 else together
-        return lambda: engine.advance_packed(state, members, 0, STEPS)
+        if count == 1:
+            return lambda: engine.advance_packed(states[0], who[0], 0, STEPS)
+        together, members = (
+            jax.tree.map(lambda *x: np.stack(x), *trees) for trees in (states, who)
+        )
+        return lambda: engine.advance_packed(together, members, 0, STEPS)
 
 
 STEPS = 5

@@ -41,9 +41,12 @@ def test_a_size_is_compiled_when_a_step_first_needs_it(two_sizes):
     who, compiling = make_member(GROWING), Recorder()
     state = two_sizes.pack(two_sizes.start(who))
     assert max(two_sizes.lengths(0, 20)) == 2 < max(two_sizes.lengths(20, 60))
-    for first in (0, 10, 20, 30):
-        two_sizes.prepare(state, who, first, first + 30, compiling)
-    assert compiling.seen == ["steps of lengths up to 2", "steps of lengths up to 4"]
+    two_sizes.prepare(state, who, 0, 20, compiling)
+    assert compiling.seen == ["steps of lengths up to 2"]
+    two_sizes.prepare(state, who, 0, 60, compiling)
+    assert compiling.seen[1:] == ["steps of lengths up to 4"]
+    two_sizes.prepare(state, who, 0, 60, compiling)
+    assert len(compiling.seen) == 2
 
 
 def test_what_is_compiled_ahead_no_step_waits_for(two_sizes, monkeypatch):

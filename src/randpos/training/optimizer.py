@@ -1,7 +1,7 @@
 """The optimizer: directions of the updates, the rate over time, and the average of the weights.
 
 The learning rate is not part of the optimizer: it tells the members of an ensemble apart,
-and `step` in `training/step.py` multiplies by it.
+and the update in `training/engine.py` multiplies by it.
 """
 
 from typing import Any
