@@ -230,6 +230,24 @@ def test_runs_that_another_sweep_works_on_are_asked_for_again(tmp_path):
     assert driver.failures == {}
 
 
+@pytest.mark.parametrize("slots", [1, 2])
+def test_other_programs_do_not_wait_for_one_that_another_sweep_trains(tmp_path, slots):
+    tasks = ("even_pairs", "bucket_sort", "cycle_navigation")
+    runs = [tiny(task=task, seed=seed) for seed, task in enumerate(tasks)]
+    done = set()
+
+    def work(run: Experiment, emit: Emit, attempt: int) -> None:
+        if run.task == "even_pairs" and len(done) < 2:  # until the others are done
+            assert attempt < 1000, f"only {done} were done meanwhile"
+            emit(Event(run.digest, "elsewhere"))
+        else:
+            done.add(run.task)
+            finish(run, emit)
+
+    Driver(Plan([], [], runs), tmp_path, Fake(work, slots), Silent()).run()
+    assert done == set(tasks)
+
+
 def test_a_failed_run_stops_nothing_and_is_reported(tmp_path):
     def fail(experiment: Experiment, emit: Emit, _: int) -> None:
         if experiment.seed % 2:

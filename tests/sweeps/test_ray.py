@@ -131,7 +131,7 @@ def test_a_node_or_a_cluster_that_dies_is_no_fault_of_the_runs(tmp_path, cache, 
     (tmp_path / "endless").mkdir()
     ray = command(tmp_path / "endless", cache, cluster, seeds=1, steps=10_000_000)
     process = ray.start("--reconnect", "1")
-    # Not only lines of metrics: they arrive alone if a newer checkpoint replaces the one to be read.
+    # Lines of metrics arrive alone if a newer checkpoint replaces the one that is being read.
     wait(lambda: process.poll() is not None or any(ray.store.glob("*/checkpoints/*.json")))
     assert process.poll() is None
     cluster.do("kill")

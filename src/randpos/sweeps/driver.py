@@ -111,16 +111,19 @@ class Driver:
         last = None
         try:
             while (job := self._next(last)) is not None:
-                last = job.program
-                self._run(job)
+                last = job.program if self._run(job) else None
         except BaseException as error:  # the store refuses, the cluster is gone, or a bug
             self.error = self.error or error
             self._stop()
 
-    def _run(self, job: Job) -> None:
+    def _run(self, job: Job) -> bool:
+        """Runs a job; returns whether any of its runs was worked on here."""
         ended: set[str] = set()
+        here = False
 
         def emit(event: Event) -> None:
+            nonlocal here
+            here = here or event.state != "elsewhere"
             if event.state in ("done", "failed"):
                 ended.add(event.run)
             if event.step:
@@ -142,13 +145,15 @@ class Driver:
             self._set_compiled(job)
             with self.lock:
                 self.busy -= 1
+        return here
 
     def _next(self, last: Experiment | None) -> Job | None:
         """Returns the next job; waits while a running job may still be put back.
 
         Prefers a program that no worker has compiled yet, so that workers do not wait for its
         compilation later; a single worker never waits. Then come the program that this worker has
-        in memory (`last`), those in the compilation cache, and those that another worker compiles
+        in memory (`last`; not one whose runs another sweep has, or it would be asked for in vain
+        while others wait), those in the compilation cache, and those that another worker compiles
         at this moment.
         """
         several = self.executor.slots > 1
