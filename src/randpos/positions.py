@@ -9,6 +9,7 @@ This file does not depend on encodings, and an encoding does not see how its pos
 """
 
 import abc
+import dataclasses
 import operator
 from collections.abc import Sequence
 from functools import partial
@@ -101,6 +102,8 @@ class Positions(eqx.Module):
     """Whether every offset is known to be the query's position minus the key's."""
     largest: int | None = eqx.field(static=True, default=None)
     """A bound on positions and offsets, where the scheme knows one."""
+    shared: bool = eqx.field(static=True, default=True)
+    """Whether all examples have them, so that what follows from them is computed once."""
 
     @classmethod
     def at(cls, index: Int[Array, " time"], largest: int | None = None) -> "Positions":
@@ -109,24 +112,16 @@ class Positions(eqx.Module):
 
     def rows(self, start: Length, size: int) -> "Positions":
         """Returns the same keys seen from the queries `start` to `start + size` only."""
-        return Positions(
-            jax.lax.dynamic_slice_in_dim(self.query, start, size),
-            self.key,
-            jax.lax.dynamic_slice_in_dim(self.offsets, start, size),
-            self.differences,
-            self.largest,
-        )
+        query = jax.lax.dynamic_slice_in_dim(self.query, start, size)
+        offsets = jax.lax.dynamic_slice_in_dim(self.offsets, start, size)
+        return dataclasses.replace(self, query=query, offsets=offsets)
 
     def part(self, start: Length, size: int) -> "Positions":
         """Returns the tokens `start` to `start + size`, seen from one another."""
         rows = self.rows(start, size)
-        return Positions(
-            rows.query,
-            jax.lax.dynamic_slice_in_dim(self.key, start, size),
-            jax.lax.dynamic_slice_in_dim(rows.offsets, start, size, axis=1),
-            self.differences,
-            self.largest,
-        )
+        key = jax.lax.dynamic_slice_in_dim(self.key, start, size)
+        offsets = jax.lax.dynamic_slice_in_dim(rows.offsets, start, size, axis=1)
+        return dataclasses.replace(rows, key=key, offsets=offsets)
 
 
 def cut_positions(
@@ -178,9 +173,8 @@ class Scheme(eqx.Module):
             return tuple(self.sample(k, length, size) for k in keys)
         if self.frequency == "per_example":
             numbers = first + jnp.arange(examples)
-            return jax.vmap(lambda i: self.sample(jax.random.fold_in(key, i), length, size))(
-                numbers
-            )
+            sample = jax.vmap(lambda i: self.sample(jax.random.fold_in(key, i), length, size))
+            return dataclasses.replace(sample(numbers), shared=False)
         return self.sample(key, length, size)
 
     @property

@@ -14,6 +14,9 @@ from randpos.nn.layers import truncated_normal
 from randpos.positions import Positions
 from randpos.settings import Shape
 
+TABLE_BYTES = 2**21
+"""W_r R(δ) of a layer up to this size (90 tokens at the paper's width) stays in a CPU's cache."""
+
 
 class Waves(NamedTuple):
     """Sines and cosines of the positions, from which those of all differences follow.
@@ -30,9 +33,10 @@ class Waves(NamedTuple):
 class Relative(Encoding):
     """Logits (q + u)·k + (q + v)·(W_r R(δ)), scaled by 1/√d, with R the sinusoid of the offset.
 
-    Where offsets are differences of positions, (q + v) W_r is formed first: turned by the query's
-    angles, its product with the sinusoids of the keys is the same, and nothing of the size of
-    R(δ) is needed. Otherwise W_r R(δ), the same for all examples, is formed once per batch.
+    W_r R(δ) is the same for all examples that share their positions, and is formed once per batch.
+    Where it would be too large, or each example has its own, and offsets are differences of
+    positions, (q + v) W_r is formed instead: turned by the query's angles, its product with the
+    sinusoids of the keys is the same, and nothing of the size of R(δ) is needed.
     """
 
     name = "relative"
@@ -63,8 +67,9 @@ class Relative(Encoding):
         self.position_bias = 0.02 * jax.random.normal(to_v, per_head)
 
     def precompute(self, positions: Positions, mask: Mask) -> Waves | Float[Array, "query key dim"]:
-        """Computes the sinusoids of all positions, or R(δ) for every pair of tokens."""
-        if not positions.differences:
+        """Computes R(δ) for every pair of tokens, or the sinusoids of all positions."""
+        small = _table_bytes(self.shape, positions.offsets.size) <= TABLE_BYTES
+        if not positions.differences or (small and positions.shared):
             return sinusoid(positions.offsets, self.shape.dim, positions.largest)
         largest = positions.largest
         sin, cos = sin_cos(positions.key, self.shape.dim // 2, largest)
@@ -119,8 +124,15 @@ class Relative(Encoding):
 
     @classmethod
     def operations(cls, shape: Shape, tokens: int) -> float:
-        """Returns those of W_r and of the product with the sinusoids."""
+        """Returns those of W_r and of the product with the sinusoids, or with W_r R(δ)."""
+        if _table_bytes(shape, tokens**2) <= TABLE_BYTES:
+            return 2 * tokens * shape.dim
         return 2 * shape.dim**2 + 2 * tokens * shape.dim * shape.heads
+
+
+def _table_bytes(shape: Shape, pairs: int) -> int:
+    """Returns the size of W_r R(δ) for pairs of tokens."""
+    return 4 * pairs * shape.dim
 
 
 # Both products have a custom backward rule. It differs from autodiff's only in the order of axes,

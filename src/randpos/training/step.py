@@ -141,14 +141,14 @@ def gradients(
     return grads, loss, right / jnp.sum(batch.counted)
 
 
-TOKENS = 400
+TOKENS = 700
 """Tokens of a piece, whose activations fit into the second-level cache of a CPU."""
 
 
 def cache_pieces(batch: int, time: int) -> int:
     """Returns into how many equal pieces a batch of sequences is best cut.
 
-    On a CPU a piece of about 400 tokens keeps its activations in the second-level cache, which
+    On a CPU a piece of about 700 tokens keeps its activations in the second-level cache, which
     is 1.5 times as fast as a whole batch (docs/performance.md). Accelerators take it whole.
     """
     if jax.default_backend() != "cpu":
