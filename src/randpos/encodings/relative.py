@@ -15,7 +15,8 @@ from randpos.positions import Positions
 from randpos.settings import Shape
 
 TABLE_BYTES = 2**21
-"""W_r R(δ) of a layer up to this size (90 tokens at the paper's width) stays in a CPU's cache."""
+"""The largest W_r R(δ) of a layer that is formed: 90 tokens at the paper's width. On a CPU it is
+fastest where it fits into the second-level cache, and no slower up to here (docs/performance.md)."""
 
 
 class Waves(NamedTuple):
