@@ -16,7 +16,7 @@ from randpos.settings import Shape
 
 TABLE_BYTES = 2**21
 """The largest W_r R(δ) of a layer that is formed: 90 tokens at the paper's width. On a CPU it is
-fastest where it fits into the second-level cache, and no slower up to here (docs/performance.md)."""
+fastest where the second-level cache holds it, and no slower up to here (docs/performance.md)."""
 
 
 class Waves(NamedTuple):
