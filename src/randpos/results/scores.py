@@ -5,7 +5,7 @@ trained with one budget and with positions drawn in one way.
 """
 
 import json
-from collections.abc import Sequence
+from functools import cache
 
 import polars as pl
 
@@ -136,7 +136,8 @@ def _constant(records: StoreTables, scored: pl.DataFrame) -> pl.DataFrame:
     return curves.select("run", constant=same)
 
 
-def variant(config: str, leave_out: Sequence[str] = ()) -> str:
+@cache
+def variant(config: str, leave_out: tuple[str, ...] = ()) -> str:
     """Returns the settings of a run that differ from the paper's and have no column of their own.
 
     Args:

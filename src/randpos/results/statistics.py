@@ -84,8 +84,7 @@ def t_quantile(probability: float, freedom: float) -> float:
     low, high = 0.0, 1.0
     while t_cdf(high, freedom) < probability:
         low, high = high, 2 * high
-    for _ in range(100):
-        middle = (low + high) / 2
+    while low < (middle := (low + high) / 2) < high:
         low, high = (middle, high) if t_cdf(middle, freedom) < probability else (low, middle)
     return (low + high) / 2
 

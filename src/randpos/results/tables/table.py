@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 View = Literal["ours", "in_domain", "whole", "forced", "seeds", "paper", "difference"]
 VIEWS: tuple[View, ...] = get_args(View)
+BEST_IN: tuple[View, ...] = ("ours", "paper")
+"""The views that mark the best of a row."""
 MISSING = "–"
 
 
@@ -164,20 +167,31 @@ class Table:
 
         Of ours only cells over as many seeds as any other of the row take part.
         """
-        if not self.best or view not in ("ours", "paper"):
-            return False
-        block = next((b for b in self.blocks if column.key in b), None)
-        peers = [c for c in self.columns if block is None or c.key in block]
-        values = {
-            peer.key: value
-            for peer in peers
-            if (cell := self.cell(row, peer)) and (value := getattr(cell, view))
-        }
+        return column.key in self._best.get((row.key, view), ())
+
+    @cached_property
+    def _best(self) -> dict[tuple[str, View], set[str]]:
+        """The keys of the best columns, by the key of the row and the view."""
+        if not self.best:
+            return {}
+        known = {key for block in self.blocks for key in block}
+        rest = tuple(c.key for c in self.columns if c.key not in known)
+        best: dict[tuple[str, View], set[str]] = {}
+        for row in self.rows:
+            for view in BEST_IN:
+                blocks = [self._best_of(row, block, view) for block in (*self.blocks, rest)]
+                best[row.key, view] = set().union(*blocks)
+        return best
+
+    def _best_of(self, row: Row, block: tuple[str, ...], view: View) -> set[str]:
+        shown = {c.key for c in self.columns}.intersection(block)
+        cells = {key: self.cells[row.key, key] for key in shown if (row.key, key) in self.cells}
+        values = {k: v for k, c in cells.items() if (v := c.paper if view == "paper" else c.ours)}
         if view == "ours":
             most = max((value.seeds or 0 for value in values.values()), default=0)
             values = {k: v for k, v in values.items() if v.alike and (v.seeds or 0) == most}
         rounded = {key: float(plain(v.value, self.digits)) for key, v in values.items()}
-        return column.key in rounded and rounded[column.key] == max(rounded.values())
+        return {key for key, number in rounded.items() if number == max(rounded.values())}
 
 
 def plain(number: float, digits: int) -> str:
