@@ -9,6 +9,17 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rand
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
+from jaxtyping import install_import_hook
+
+# Shapes and types of arrays are checked at every call in the modules that compute with them. What
+# only reads and writes tables is left to pyright: checked at every call, it takes twice as long.
+CHECKED = [
+    *("benchmark", "encodings", "export", "nn", "numerics", "numpy", "positions"),
+    *("results.inspect", "setup", "store.checkpoints", "tasks", "torch", "training"),
+]
+CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+install_import_hook([f"randpos.{name}" for name in CHECKED], CHECKER)
+
 import jax
 import pytest
 from hypothesis import settings

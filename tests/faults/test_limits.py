@@ -39,6 +39,7 @@ def test_without_files_for_a_worker_it_says_so(tmp_path, cache):
     assert said.startswith("randpos: a worker process cannot be started: Too many open files;")
 
 
+@pytest.mark.slow  # a limit on the size of files takes the same way
 def test_without_files_for_the_runs_it_names_one_and_they_are_still_to_be_done(tmp_path, cache):
     command = Command(tmp_path / "runs", cache, "--workers", "1", seeds=40)
     said = limited(command, 40)

@@ -27,11 +27,6 @@ def test_table_1_is_every_task_with_every_row_seed_and_rate():
     assert settings("table1", budget="paper") == wanted
 
 
-def test_the_three_tables_are_the_paper_s_5850_runs():
-    tables = ("table1", "ablation-sorting", "geometric")
-    assert len({e.digest for name in tables for e in expand(name, Slice("paper"))}) == 5850
-
-
 def test_the_other_experiments_of_the_paper():
     efficiency = expand("efficiency", Slice("paper"))
     assert len(efficiency) == 60

@@ -12,6 +12,7 @@ from randpos.setup import Setup
 from randpos.torch import Decoder, load_encoder, sample_positions
 from randpos.training.batch import assemble, draw_batch
 from randpos.training.generation import generate
+from tests.cases import only
 from tests.experiments import random_model, tiny
 from tests.pytorch.test_parity import as_torch
 
@@ -45,7 +46,10 @@ def exported(name, folder, *, thinking=0, **changes) -> tuple[Setup, Encoder, De
     return setup, trained, twin
 
 
-@pytest.mark.parametrize("name", CASES)
+QUICK = ("rope", "randomized-fire", "randomized-relative", "geometric")  # with all their options
+
+
+@pytest.mark.parametrize("name", only(QUICK, CASES))
 def test_generated_logits_are_those_of_jax(name, tmp_path):
     setup, model, twin = exported(name, tmp_path, **CASES[name])
     one, other = jax.random.split(jax.random.key(1))

@@ -9,7 +9,9 @@ from randpos.sweeps.work import Event, Job
 from tests.experiments import tiny
 
 
-@pytest.mark.parametrize(("limit", "processes"), [(2**60, 1), (1, 2)])
+@pytest.mark.parametrize(
+    ("limit", "processes"), [pytest.param(2**60, 1, marks=pytest.mark.slow), (1, 2)]
+)
 def test_a_worker_is_replaced_when_it_has_grown(tmp_path, monkeypatch, limit, processes):
     monkeypatch.setattr(local, "MEMORY_LIMIT", limit)
     started = []

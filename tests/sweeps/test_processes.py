@@ -22,12 +22,11 @@ from tests.sweeps.processes import (
 )
 
 
-def test_stopped_and_killed_it_continues_does_all_runs_and_then_nothing(tmp_path, cache, quiet):
-    """Also when the clock is set back meanwhile. Members that go alone end as in a shared job."""
-    (tmp_path / "sitecustomize.py").write_text(HOOK)
-    more = {"PYTHONPATH": str(tmp_path), "TORTURE_CLOCK": "1e8"}
-    flags = ("--workers", "1", "--members", "1")
-    command = Command(tmp_path / "runs", cache, *flags, more=more)
+def test_stopped_by_the_keyboard_it_continues_does_all_runs_and_then_nothing(
+    tmp_path, cache, quiet
+):
+    """Members that go alone end as in a shared job."""
+    command = Command(tmp_path / "runs", cache, "--workers", "1", "--members", "1")
     assert set(quiet) == {experiment.digest for experiment in command.experiments()}
 
     # The last --save-every counts: no checkpoint but the one that the interrupt asks for.
@@ -43,20 +42,6 @@ def test_stopped_and_killed_it_continues_does_all_runs_and_then_nothing(tmp_path
     done = 10 * len(list(command.store.glob("*/result.json")))
     assert sum(saved) // 100 in range(command.progress() - done - 1, command.progress() - done + 1)
 
-    process = command.start()
-    before = command.progress() + 3
-    command.wait_for(process, before)
-    workers = workers_of(process)
-    process.kill()
-    process.communicate()
-    assert len(workers) == 1
-    wait(lambda: not any(is_alive(pid) for pid in workers))
-    # It is no fault of the runs, and what they had done is kept.
-    assert not list(command.store.rglob("failure.json"))
-    assert command.progress() >= before
-    assert list(command.store.glob("*/checkpoints/*.json"))
-
-    command.environment["TORTURE_CLOCK"] = "2e8"  # three years earlier still
     said = command.finish()
     assert "4/4 done, 0 failed, 0 queued" in said
     assert f"randpos report {command.store}" in said
@@ -65,6 +50,29 @@ def test_stopped_and_killed_it_continues_does_all_runs_and_then_nothing(tmp_path
     files = {path: path.stat().st_mtime_ns for path in command.store.rglob("*")}
     assert "4/4 done, 0 failed" in command.finish()
     assert {path: path.stat().st_mtime_ns for path in command.store.rglob("*")} == files
+
+
+@pytest.mark.slow  # the other tests kill workers and stop the driver
+def test_a_killed_driver_is_continued_also_when_the_clock_is_set_back(tmp_path, cache, quiet):
+    (tmp_path / "sitecustomize.py").write_text(HOOK)
+    more = {"PYTHONPATH": str(tmp_path), "TORTURE_CLOCK": "1e8"}
+    command = Command(tmp_path / "runs", cache, "--workers", "1", "--members", "1", more=more)
+    process = command.start()
+    command.wait_for(process, 3)
+    workers = workers_of(process)
+    process.kill()
+    process.communicate()
+    assert len(workers) == 1
+    wait(lambda: not any(is_alive(pid) for pid in workers))
+    # It is no fault of the runs, and what they had done is kept.
+    assert not list(command.store.rglob("failure.json"))
+    assert command.progress() >= 3
+    assert list(command.store.glob("*/checkpoints/*.json"))
+
+    command.environment["TORTURE_CLOCK"] = "2e8"  # three years earlier still
+    assert "4/4 done, 0 failed, 0 queued" in command.finish()
+    assert outcome(command.store) == quiet
+    assert leftovers(command.store) == []
 
 
 def test_a_killed_worker_is_replaced_and_if_all_are_killed_no_run_has_failed(
@@ -142,6 +150,7 @@ TASKS = GRID.format(steps=20, seeds=[0]).replace('task = "reverse_string"', "")
 TASKS += 'task = ["picky:Picky", "reverse_string"]'
 
 
+@pytest.mark.slow  # test_driver.py has runs that fail, test_plan.py those that are tried again
 def test_a_failing_run_stops_nothing_tells_its_reason_and_can_be_retried(tmp_path, cache):
     module = tmp_path / "picky.py"
     module.write_text(BROKEN.format(body='raise RuntimeError("no [bold]examples[/x] today")'))

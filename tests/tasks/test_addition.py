@@ -11,13 +11,17 @@ from randpos import UserError
 from randpos.tasks import get_task
 from randpos.tasks.addition import OPTIONS, VARIANTS
 from randpos.tasks.render import show
+from tests.cases import only
 from tests.oracles.beyond import addition
 
 SETS = [s for count in range(5) for s in itertools.combinations(OPTIONS, count)]
 BATCH, LARGEST = 100, 12
 
 
-@pytest.mark.parametrize("options", SETS, ids="_".join)
+SOME = [str(s) for s in SETS if len(s) in (0, 1, 4)]
+
+
+@pytest.mark.parametrize("options", only(SOME, SETS), ids="_".join)
 def test_every_set_of_options_agrees_with_the_oracle(options):
     task = get_task("_".join(["addition", *options]))
     sample = jax.jit(lambda key, n: task.sample(key, n, BATCH, LARGEST))

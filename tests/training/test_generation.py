@@ -17,6 +17,7 @@ from randpos.training.batch import Sequences, assemble, draw_batch
 from randpos.training.evaluation import Evaluator
 from randpos.training.generation import generate, right_generated
 from randpos.training.tested_lengths import sizes
+from tests.cases import only
 from tests.experiments import random_model, tiny
 from tests.small import VARIANTS, Variant
 from tests.training.test_evaluation import batch_of
@@ -94,7 +95,17 @@ def some(draw: Draw) -> list[Variant]:
     ]
 
 
-@pytest.mark.parametrize("variant", some("per_batch"), ids=str)
+CACHED = (
+    "none",
+    "unsorted-relative",
+    "randomized-sincos",
+    "randomized-relative",
+    "randomized-rope",
+)
+CACHED += ("randomized-alibi-distances", "randomized-fire", "randomized-geometric")
+
+
+@pytest.mark.parametrize("variant", only(CACHED, some("per_batch")), ids=str)
 def test_a_cache_changes_no_answer(variant: Variant):
     logits = compare(decoder(variant))
     assert np.ptp(logits, axis=1).max() > 1e-2  # tokens differ, so that a wrong place would show
