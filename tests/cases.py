@@ -5,21 +5,27 @@ from typing import Any
 
 import pytest
 
-KINDS = ("sincos", "relative", "rope", "alibi", "geometric")
-"""One encoding for each place where positions enter: the embedding, logits through a product,
-queries and keys, logits through a bias, and attention as a whole."""
+ALIKE = ("none", "learned", "t5", "kerple", "fire")
+"""Encodings whose positions enter where those of another one do: `learned` adds to the embedding as
+sin/cos does, the last three add a bias as ALiBi does. An encoding that is new is none of them."""
+
+
+def without(slow: Collection[str], cases: Iterable[Any]) -> list[Any]:
+    """Returns the cases; those of these names are marked as slow."""
+    return [
+        pytest.param(case, marks=pytest.mark.slow) if str(case) in slow else case
+        for case in _known(slow, cases)
+    ]
 
 
 def only(quick: Collection[str], cases: Iterable[Any]) -> list[Any]:
-    """Returns the cases; all but the quick ones, by name, are marked as slow.
+    """Returns the cases; all but those of these names are marked as slow."""
+    cases = _known(quick, cases)
+    return without([str(case) for case in cases if str(case) not in quick], cases)
 
-    Args:
-        quick: One of each kind that the tested code distinguishes.
-        cases: All of them.
-    """
+
+def _known(names: Collection[str], cases: Iterable[Any]) -> list[Any]:
     cases = list(cases)
-    missing = set(quick) - set(map(str, cases))
+    missing = set(names) - set(map(str, cases))
     assert not missing, f"no such cases: {missing}"
-    return [
-        case if str(case) in quick else pytest.param(case, marks=pytest.mark.slow) for case in cases
-    ]
+    return cases
