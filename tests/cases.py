@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-ALIKE = ("none", "learned", "t5", "kerple", "fire")
+ALIKE = ("none", "learned", "t5", "kerple")
 """Encodings whose positions enter where those of another one do: `learned` adds to the embedding as
-sin/cos does, the last three add a bias as ALiBi does. An encoding that is new is none of them."""
+sin/cos does, the last two have a bias per layer as FIRE does. A new encoding is none of them."""
 
 
 def without(slow: Collection[str], cases: Iterable[Any]) -> list[Any]:
