@@ -31,18 +31,26 @@ def test_a_table_is_formed_if_it_is_small_and_all_examples_share_it():
     shape = Shape(dim=64, heads=8, layers=2, positions=2048)
     encoding = Relative(shape, key=KEY)
 
-    def has_table(positions):
-        mask = jnp.ones((1, 1, 1, len(positions.key)), bool)
-        return not isinstance(encoding.precompute(positions, mask), Waves)
+    def has_table(draw):
+        def precompute():
+            positions = draw()
+            return encoding.precompute(positions, jnp.ones((1, 1, 1, len(positions.key)), bool))
+
+        return not isinstance(jax.eval_shape(precompute), Waves)  # the choice is made in tracing
 
     longest = int((TABLE_BYTES / 4 / 64) ** 0.5)
     for scheme in (Ordinal(), Randomized(2048)):
-        assert has_table(scheme.sample(KEY, longest, longest))
-        assert not has_table(scheme.sample(KEY, longest + 1, longest + 1))
-        assert has_table(scheme.sample(KEY, 500, 500).rows(3, 5))
-    own = Randomized(2048, draw="per_example").sample_batch(KEY, 9, 9, layers=2, examples=BATCH)
-    alone = jax.tree.map(lambda x: x[0], own)
+        assert has_table(lambda scheme=scheme: scheme.sample(KEY, longest, longest))
+        assert not has_table(lambda scheme=scheme: scheme.sample(KEY, longest + 1, longest + 1))
+        assert has_table(lambda scheme=scheme: scheme.sample(KEY, 500, 500).rows(3, 5))
+
+    def alone():
+        scheme = Randomized(2048, draw="per_example")
+        own = scheme.sample_batch(KEY, 9, 9, layers=2, examples=BATCH)
+        return jax.tree.map(lambda x: x[0], own)
+
     assert not has_table(alone)
-    assert not has_table(alone.part(2, 4))
+    assert not has_table(lambda: alone().part(2, 4))
     # Distances are no differences of positions, so they need a table whatever its size.
-    assert has_table(Randomized(2048, reading="distances").sample(KEY, longest + 1, longest + 1))
+    distances = Randomized(2048, reading="distances")
+    assert has_table(lambda: distances.sample(KEY, longest + 1, longest + 1))

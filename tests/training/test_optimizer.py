@@ -10,13 +10,13 @@ import numpy as np
 import optax
 import pytest
 
-from randpos import Evaluation, Experiment, Optimizer, UserError, resolve, train
+from randpos import Evaluation, Experiment, Optimizer, UserError, train
 from randpos.experiment import LATER
 from randpos.plain_data import flat
 from randpos.training.engine import Engine
 from randpos.training.optimizer import make_optimizer, rate_factor, update_average
 from randpos.training.step import make_member
-from tests.experiments import tiny
+from tests.experiments import random_model, tiny
 
 
 def trained(folder, **changes):
@@ -93,10 +93,9 @@ def test_a_falling_rate_scales_the_update_of_each_step():
 
 def test_muon_orthogonalizes_the_matrices_of_blocks_only():
     experiment = tiny(optimizer=Optimizer(name="muon"), clip=1e9)
-    model = resolve(experiment).build(jax.random.key(0))
-    parameters = eqx.filter(model, eqx.is_array)
+    parameters: Any = eqx.filter(random_model(experiment), eqx.is_array)
     optimizer = make_optimizer(experiment)
-    grads = jax.tree.map(lambda x: jax.random.normal(jax.random.key(1), x.shape), parameters)
+    grads: Any = eqx.filter(random_model(experiment, seed=1), eqx.is_array)
     update = jax.jit(lambda g, p: optimizer.update(g, optimizer.init(p), p)[0])
     updates: Any = update(grads, parameters)
     weight = np.asarray(updates.blocks[0].query.weight)
@@ -111,8 +110,7 @@ def test_muon_orthogonalizes_the_matrices_of_blocks_only():
 
 def test_weight_decay_pulls_matrices_towards_zero_and_nothing_else():
     experiment = tiny(optimizer=Optimizer(weight_decay=0.1))
-    model = resolve(experiment).build(jax.random.key(0))
-    parameters = eqx.filter(model, eqx.is_array)
+    parameters: Any = eqx.filter(random_model(experiment), eqx.is_array)
     optimizer = make_optimizer(experiment)
     zero = jax.tree.map(jnp.zeros_like, parameters)
     updates: Any = optimizer.update(zero, optimizer.init(parameters), parameters)[0]
