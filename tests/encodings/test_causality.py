@@ -27,6 +27,7 @@ def test_an_output_has_no_gradient_to_later_tokens(name):
     positions, time = Randomized(LARGEST).sample(KEY, BUFFER, BUFFER), 4
     selected = jnp.asarray(np.eye(BUFFER)[time, None, :, None], jnp.float32)
 
+    @eqx.filter_jit
     @eqx.filter_grad
     def gradient(model):
         return jnp.sum(model(DISTINCT, positions) * selected)
