@@ -92,9 +92,9 @@ results-laptop: $(VENV)/.demo  ## 317 runs, about 8 hours
 # Models of the playground, with positions for inputs of 500 symbols and their answers.
 PLAYER := $(BIN)/randpos train --budget laptop --positions.maximum 2048 --store $(RUNS)
 
-results-ablations: $(VENV)/.demo  ## Readings, L, sorting, geometric attention, efficiency: 47 runs, about 1 hour
+results-ablations: $(VENV)/.demo  ## Readings, L, sorting, geometric attention, efficiency: 56 runs, about 1.5 hours
 	$(SWEEP) readings $(LAPTOP) --tasks missing_duplicate
-	$(SWEEP) max-position $(LAPTOP) --seeds 0 1 --tasks missing_duplicate
+	$(SWEEP) max-position $(LAPTOP) --seeds 0 1 --tasks even_pairs missing_duplicate
 	$(SWEEP) ablation-sorting $(LAPTOP) --tasks bucket_sort even_pairs
 	$(SWEEP) geometric $(LAPTOP) --tasks bucket_sort even_pairs --encodings geometric
 	$(SWEEP) examples/grids/efficiency-short.toml --store $(RUNS)
@@ -116,8 +116,9 @@ results-open-questions: $(VENV)/.demo  ## The runs of docs/open-questions.md and
 results-pages: $(VENV)/.demo  ## Pack what is complete, draw the figures, write docs/results.md and the README's table
 	mkdir -p $(RUNS) && cp -rn $(RUNS)-laptop/. $(RUNS)/
 	$(BIN)/randpos runs pack results --store $(RUNS) --status complete --keep $(KEEP)
-	for name in efficiency max-position pca attention overview; do \
+	for name in efficiency pca attention overview; do \
 		$(BIN)/randpos figure $$name --store results --out docs/figures || exit; done
+	$(BIN)/randpos figure max-position --store results --out docs/figures --tasks even_pairs missing_duplicate
 	$(BIN)/randpos figure curves --store $(RUNS)-laptop --out docs/figures --encodings $(PAIRS)
 	$(BIN)/randpos figure curves --store $(RUNS)-laptop --out docs/figures/first \
 		--tasks even_pairs reverse_string missing_duplicate bucket_sort --encodings $(PAIRS)

@@ -39,6 +39,20 @@ def test_settings_are_ranked_by_their_scores() -> None:
     assert "L = 2,048 (70.0), L = 4,096 (60.0), L = 1,024 (50.0)" in text
 
 
+def test_a_task_with_few_values_of_l_brings_no_empty_columns() -> None:
+    whole = {maximum: "missing_duplicate" for maximum in (1024, 2048, 4096)}
+    few = {300: "reverse_string", 2048: "reverse_string"}
+    results = [
+        (run(task, "randomized-relative", maximum=maximum), 0.5)
+        for part in (whole, few)
+        for maximum, task in part.items()
+    ]
+    section = findings(scored(results), Path("store")).split("\n## The largest position L")[1]
+    heading = next(line for line in section.splitlines() if line.startswith("| Level"))
+    assert re.findall(r"L = ([\d,]+)", heading) == ["1,024", "2,048", "4,096"]
+    assert "Reverse String ·" not in section
+
+
 def test_draws_per_layer_are_compared_with_those_per_batch() -> None:
     drawn = {
         ("positions", "per_batch"): 0.70,

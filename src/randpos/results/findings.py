@@ -56,13 +56,15 @@ def findings(records: StoreTables, store: Path, out: Path = Path("docs/results.m
 
 
 def _measured(artifact: Artifact, table: Table) -> Table:
-    """Leaves out tasks that were not run, and tasks with at most half of an ablation."""
-    least = len(table.columns) / 2 if artifact.section == "Ablations" else 0
+    """Leaves out tasks that were not run; of an ablation, those with at most half of it."""
+    ablation = artifact.section == "Ablations"
+    least = len(table.columns) / 2 if ablation else 0
 
     def filled(row: Row) -> int:
         return sum(table.cell(row, column).ours is not None for column in table.columns)
 
-    return dataclasses.replace(table, rows=[row for row in table.rows if filled(row) > least])
+    kept = dataclasses.replace(table, rows=[row for row in table.rows if filled(row) > least])
+    return kept.measured() if ablation else kept
 
 
 def introduction(scored: pl.DataFrame) -> str:

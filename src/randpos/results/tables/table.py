@@ -122,9 +122,8 @@ class Table:
 
         A table in which we have no number at all is returned whole.
         """
-        ours = {key for key, cell in self.cells.items() if cell.ours}
-        rows = [row for row in self.rows if any(key[0] == row.key for key in ours)]
-        columns = [column for column in self.columns if any(key[1] == column.key for key in ours)]
+        rows = [row for row in self.rows if any(self.cell(row, c).ours for c in self.columns)]
+        columns = [c for c in self.columns if any(self.cell(row, c).ours for row in rows)]
         return replace(self, rows=rows, columns=columns) if rows and columns else self
 
     def views(self) -> list[View]:
