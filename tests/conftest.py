@@ -15,7 +15,8 @@ from jaxtyping import install_import_hook
 # only reads and writes tables is left to pyright: checked at every call, it takes twice as long.
 CHECKED = [
     *("benchmark", "encodings", "export", "nn", "numerics", "numpy", "positions"),
-    *("results.inspect", "setup", "store.checkpoints", "tasks", "torch", "training"),
+    *("results.efficiency", "results.figures.attention", "results.inspect", "setup"),
+    *("store.checkpoints", "tasks", "torch", "training"),
 ]
 CHECKER = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 install_import_hook([f"randpos.{name}" for name in CHECKED], CHECKER)
