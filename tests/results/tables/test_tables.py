@@ -1,6 +1,7 @@
 """Tables of known results: the paper's own numbers, and small stores worked out by hand."""
 
 import csv
+import dataclasses
 import io
 from itertools import product
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from randpos.errors import UserError
 from randpos.paper import PLAIN, RANDOMIZED, claim, published
 from randpos.results import Budget, make_table, render, table_names
-from randpos.results.tables.table import Table
+from randpos.results.tables.table import Cell, Column, Row, Table, Value
 from randpos.tasks import PAPER_TASKS
 from tests.results.stores import accuracies_of, paper_table, records, run, scored
 
@@ -320,3 +321,15 @@ def test_decoders_show_whole_sequences_and_teacher_forcing_beside_generated_toke
     assert (float(line["ours_whole"]), float(line["ours_forced"])) == (25.0, 70.0)
     for form in ("markdown", "latex", "text"):
         assert "whole sequences" in render(made, form)
+
+
+def test_the_best_is_sought_among_the_columns_of_a_block() -> None:
+    scores = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}
+    columns = [Column(key, key) for key in scores]
+    cells = {("task", key): Cell(paper=Value(score)) for key, score in scores.items()}
+    row = Row("task", "Task")
+    whole = Table("t", "T", "%", columns, [row], cells)
+    apart = dataclasses.replace(whole, blocks=(("a", "b"), ("c", "d")))
+    for table, best in ((whole, ["d"]), (apart, ["b", "d"])):
+        assert [c.key for c in columns if table.is_best(row, c, "paper")] == best
+        assert not any(table.is_best(row, c, "difference") for c in columns)
