@@ -68,8 +68,8 @@ def _subset(
     """
     order = 1 + jax.random.permutation(key, maximum)
     order = jnp.pad(order, (0, max(0, size - maximum)))[:size]
-    kept = jnp.where(jnp.arange(size) < length, order, maximum + 1)
-    return jnp.minimum(jnp.sort(kept) if sort else kept, maximum)
+    kept = jnp.where(jnp.arange(size) < length, order, maximum)
+    return jnp.sort(kept) if sort else kept
 
 
 def check_maximum(maximum: int, length: Length, of: str = "a sequence of that length") -> None:

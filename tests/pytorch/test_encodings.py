@@ -62,6 +62,8 @@ def test_queries_without_positions_of_their_own_are_refused(name):
     q, k = torch.randn(1, HEADS, 1, DIM // HEADS), torch.randn(1, HEADS, 5, DIM // HEADS)
     with pytest.raises(UserError, match=r"q has 1 tokens, but there are 5 positions.*query_pos"):
         ENCODINGS[name](DIM, HEADS, 50)(q, k, k, torch.arange(1, 6), x=torch.randn(1, 1, DIM))
+    with pytest.raises(UserError, match="v has 1 tokens, but there are 5 positions"):
+        ENCODINGS[name](DIM, HEADS, 50)(k, k, q, torch.arange(1, 6), x=torch.randn(1, 5, DIM))
 
 
 @pytest.mark.parametrize("encoding", [SinCos(), Learned(8, 20)])

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Int
 
 from randpos.errors import UserError, check_seed, quoted
+from randpos.numerics import compiler_options
 from randpos.tasks import TASKS
 from randpos.tasks.base import Task
 
@@ -92,7 +93,11 @@ def examples(task: Task, length: int, count: int, seed: int) -> list[dict[str, A
         )
     check_seed("seed", seed)
     # Compiled, because running the many small operations one by one takes seconds.
-    batch = jax.jit(lambda key: task.sample(key, length, count, length))(jax.random.key(seed))
+    sample = jax.jit(
+        lambda key: task.sample(key, length, count, length),
+        compiler_options=compiler_options(once=True),
+    )
+    batch = sample(jax.random.key(seed))
     shown = []
     for inputs, outputs, counted in zip(*map(np.asarray, batch), strict=True):
         shown.append(

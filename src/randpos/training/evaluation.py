@@ -31,7 +31,10 @@ from randpos.training.generation import generate_in_pieces, right_generated
 from randpos.training.tested_lengths import sizes
 
 MAX_LOGIT_BYTES = 2**25
-"""Bytes that one piece's attention logits may take."""
+"""Bytes that one piece's attention logits may take in memory."""
+CACHED_LOGIT_BYTES = 2**21
+"""Bytes that they take on a CPU, unless one example has more: near its cache, tests of length 500
+take a third to a half of the time (docs/performance.md)."""
 
 
 class Counts(NamedTuple):
@@ -68,6 +71,8 @@ def summarize(length: int, draws: Sequence[Counts], examples: int) -> Accuracy:
 def memory_pieces(experiment: Experiment, size: int, parts: int = 1) -> int:
     """Returns in how many pieces a part of a draw is computed: each piece's logits fit the budget.
 
+    A CPU is fastest with small pieces, whose logits stay near its cache.
+
     Args:
         experiment: What is tested.
         size: The length that sequences are padded to.
@@ -75,7 +80,8 @@ def memory_pieces(experiment: Experiment, size: int, parts: int = 1) -> int:
     """
     time = int(resolve(experiment).layout.total_length(size))
     example = 4 * experiment.model.heads * time * time
-    return -(-part_size(experiment, parts) // max(1, MAX_LOGIT_BYTES // example))
+    budget = CACHED_LOGIT_BYTES if jax.default_backend() == "cpu" else MAX_LOGIT_BYTES
+    return -(-part_size(experiment, parts) // max(1, budget // example))
 
 
 def generation_pieces(experiment: Experiment, size: int, examples: int) -> int:
@@ -96,7 +102,7 @@ def generation_pieces(experiment: Experiment, size: int, examples: int) -> int:
 
 
 def draw_size(experiment: Experiment) -> int:
-    """Returns the number of examples that share a draw of positions; the last one has the rest."""
+    """Returns how many examples share a draw of positions; later draws may have one less."""
     return -(-experiment.evaluation.batch // experiment.evaluation.draw_count)
 
 
@@ -180,7 +186,7 @@ class Evaluator:
         program = self.prepare(parameters, length, self.compiling)
         batch, per_draw = experiment.evaluation.batch, draw_size(experiment)
         found = []
-        for draw in range(-(-batch // per_draw)):
+        for draw in range(experiment.evaluation.draw_count):
             firsts = range(0, per_draw, part_size(experiment, self.parts))
             where = [jnp.asarray([length, draw, first], jnp.int32) for first in firsts]
             parts = [program(parameters, *place) for place in where]
@@ -231,9 +237,9 @@ def count(
         outputs=sequences.outputs,
         pieces=pieces,
     )
-    # The last draw may have fewer examples than the others, the last part fewer than its size.
-    per_draw = draw_size(experiment)
-    left = jnp.minimum(per_draw, options.batch - draw * per_draw) - first
+    # Draws differ by one example if they must; the last part may have fewer than its size.
+    fewest, rest = divmod(options.batch, options.draw_count)
+    left = fewest + (draw < rest) - first
     wanted = jnp.arange(examples) < jnp.minimum(part, left)
     counted = batch.counted & wanted[:, None]
     right = right_answers(logits, batch) & wanted[:, None]

@@ -1,8 +1,9 @@
 """Loads trained models from a store and records what happens inside them on a batch."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -13,6 +14,7 @@ from jaxtyping import Array, Float, Key
 from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.nn.model import Encoder, Trace
+from randpos.numerics import compiler_options
 from randpos.results.scores import BUDGET, counted_runs, score_runs
 from randpos.run import Run
 from randpos.setup import resolve
@@ -119,12 +121,18 @@ def observe(
             "the test length that the run was made for."
         )
     layout = resolve(experiment).layout
-    kept, right = _run(experiment, model, jax.random.key(seed), length, sequences, keep)
+    kept, right = _compiled()(experiment, model, jax.random.key(seed), length, sequences, keep)
     first, answers = layout.prompt_length(length), layout.task.output_length(length)
     return kept, Observed(int(first), int(answers), float(right))
 
 
-@eqx.filter_jit
+@cache
+def _compiled() -> Callable[..., Any]:
+    """Returns `_run` compiled with the package's options, which depend on the backend."""
+    options: dict[str, Any] = {"compiler_options": compiler_options()}
+    return eqx.filter_jit(_run, **options)
+
+
 def _run(
     experiment: Experiment,
     model: Encoder,

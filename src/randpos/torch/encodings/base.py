@@ -19,6 +19,8 @@ QueryPositions = Int[Tensor, "*rows query_position"]
 Offsets = Int[Tensor, "*rows query key"]
 Queries = Float[Tensor, "batch head query dim"]
 Keys = Float[Tensor, "batch head key dim"]
+Values = Float[Tensor, "batch head value dim"]
+"""As many as keys, which `check_pairs` says in a sentence."""
 Bias = Float[Tensor, "... head query key"]
 Mask = Bool[Tensor, "#batch #head #query key"]
 Weights = Float[Tensor, "batch head query key"]
@@ -49,10 +51,11 @@ def check_time(name: str, tokens: int, positions: Positions, way_out: str = "") 
 
 
 def check_pairs(
-    q: Queries, k: Keys, positions: Positions, query_positions: QueryPositions | None
+    q: Queries, k: Keys, v: Values, positions: Positions, query_positions: QueryPositions | None
 ) -> None:
-    """Raises `UserError` if queries or keys and their positions differ in number."""
+    """Raises `UserError` if queries, keys or values and their positions differ in number."""
     check_time("k", k.shape[-2], positions)
+    check_time("v", v.shape[-2], positions)
     standing = positions if query_positions is None else query_positions
     check_time("q", q.shape[-2], standing, ", those of the queries as query_positions")
 
@@ -108,7 +111,7 @@ class Encoding(nn.Module):
         self,
         q: Queries,
         k: Keys,
-        v: Keys,
+        v: Values,
         positions: Positions,
         *,
         query_positions: QueryPositions | None = None,
@@ -133,7 +136,7 @@ class Encoding(nn.Module):
         Returns:
             The attended values.
         """
-        check_pairs(q, k, positions, query_positions)
+        check_pairs(q, k, v, positions, query_positions)
         if offsets is None:
             offsets = offsets_of(positions, query_positions)
         weights = self.weights(q, k, offsets, mask, x, scale)
@@ -147,7 +150,7 @@ class Encoding(nn.Module):
         self,
         q: Queries,
         k: Keys,
-        v: Keys,
+        v: Values,
         bias: Bias | None,
         mask: Mask | None,
         scale: Scale | None,
