@@ -25,11 +25,10 @@ PARALLEL := -n $(shell expr $(JOBS) + 1) --dist loadfile --no-loadscope-reorder
 TORCH := tests/benchmark tests/huggingface tests/pytorch tests/recipes tests/test_docs.py \
 	tests/test_docstrings.py tests/test_notebooks.py tests/test_samplers.py
 test: $(VENV)/.dev  ## Everything that must hold: lint, types, import contract, documents, tests
-	$(MAKE) -j $(JOBS) lint docs browser
-	$(MAKE) -j 2 test-core test-torch
+	$(MAKE) -j 4 test-core test-torch lint docs  # tests wait now and then; lint fills the cores
 
 .PHONY: test-core test-torch
-test-core: $(VENV)/.dev
+test-core: $(VENV)/.dev browser
 	$(QUICK) $(PYTEST) $(PARALLEL) -m "not slow" $(ORDER) $(TORCH:%=--ignore=%)
 
 test-torch: $(VENV)/.dev
@@ -92,7 +91,7 @@ results-laptop: $(VENV)/.demo  ## 317 runs, about 8 hours
 # Models of the playground, with positions for inputs of 500 symbols and their answers.
 PLAYER := $(BIN)/randpos train --budget laptop --positions.maximum 2048 --store $(RUNS)
 
-results-ablations: $(VENV)/.demo  ## Readings, L, sorting, geometric attention, efficiency: 56 runs, about 1.5 hours
+results-ablations: $(VENV)/.demo  ## Readings, L, sorting, geometric attention, efficiency: 62 runs, about 1.5 hours
 	$(SWEEP) readings $(LAPTOP) --tasks missing_duplicate
 	$(SWEEP) max-position $(LAPTOP) --seeds 0 1 --tasks even_pairs missing_duplicate
 	$(SWEEP) ablation-sorting $(LAPTOP) --tasks bucket_sort even_pairs

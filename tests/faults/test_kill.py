@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from randpos import Schedule
+from randpos import Schedule, train
 from randpos.store.folder import Store
 from tests.experiments import COMPLETE_RUN, tiny
 from tests.faults.torture import HOOK
@@ -73,7 +73,7 @@ class Command:
 
 def test_killed_between_any_two_writes_a_run_ends_the_same(tmp_path, cache):
     quiet = Command(tmp_path / "quiet", cache, 1000)
-    quiet.finish()
+    train(experiment(1000), store=tmp_path / "quiet", progress=False)
     command = Command(tmp_path / "killed", cache, 1000)
     (tmp_path / "sitecustomize.py").write_text(HOOK)
     path = os.pathsep.join([str(tmp_path), *sys.path])

@@ -30,7 +30,7 @@ def train(folder, *, resume=None, callback=True, seed=0, maximum=100, dropout=0.
     return weights(model), [log["eval_loss"] for log in run.state.log_history if "eval_loss" in log]
 
 
-@pytest.mark.parametrize("restore", [False, True])
+@pytest.mark.parametrize("restore", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_resumed_run_equals_the_undisturbed_one(tmp_path, restore):
     """Evaluation takes draws too, and its numbers are repeated as well."""
     every = {"eval_strategy": "steps", "eval_steps": 2, "gradient_accumulation_steps": 2}

@@ -37,8 +37,13 @@ def counted(experiment: Experiment, length: int, batch: int = 8) -> float:
     return found["flops"] / batch
 
 
-@pytest.mark.parametrize("encoding", KINDS)
-@pytest.mark.parametrize(("task", "length"), [("reverse_string", 60), ("even_pairs", 100)])
+@pytest.mark.parametrize(
+    ("encoding", "task", "length"),
+    [
+        *((name, "reverse_string", 60) for name in KINDS),
+        *((name, "even_pairs", 100) for name in ("none", "relative")),
+    ],
+)
 def test_the_formula_is_within_a_tenth_of_what_xla_counts(encoding, task, length):
     experiment = Experiment(task=task, encoding=encoding)
     assert forward(experiment, length) == pytest.approx(counted(experiment, length), rel=0.1)

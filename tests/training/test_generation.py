@@ -98,8 +98,9 @@ def some(draw: Draw) -> list[Variant]:
 SLOW = [
     str(variant)
     for variant in some("per_batch")
-    if variant.name in ALIKE and variant.name != "none"
+    if variant.name in (*ALIKE, "geometric", "fire") and variant.name != "none"
 ]
+"""The last two are tried with thinking tokens and windows below."""
 
 
 @pytest.mark.parametrize("variant", without(SLOW, some("per_batch")), ids=str)

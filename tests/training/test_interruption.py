@@ -60,12 +60,11 @@ WRITES = [
 ]
 
 
-@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(
-    ("strategy", "owner", "name", "calls"),
+    ("late", "strategy", "owner", "name", "calls"),
     [
-        *(("map", *write) for write in WRITES),
-        *(("vmap", *write) for write in WRITES if write[1] in ("record", "finish")),
+        *((False, "map", *write) for write in WRITES),
+        *((True, "vmap", *write) for write in WRITES if write[1] in ("record", "finish")),
     ],
 )
 def test_an_interrupt_at_any_write_loses_nothing(

@@ -98,6 +98,7 @@ def logged(folder: Path) -> dict[str, list[dict[str, float]]]:
 
 
 # wandb leaves files of its own service open for the interpreter to close.
+@pytest.mark.slow  # its service takes ten seconds to start and to end
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_wandb_offline_keeps_one_run_per_member(offline):

@@ -86,7 +86,7 @@ _ARTIFACTS = [
     ),
     Artifact(
         "readings",
-        "What randomized relative may mean",
+        "What a random offset may mean",
         "Ablations",
         (
             Runs(
@@ -97,6 +97,11 @@ _ARTIFACTS = [
                     "positions.reading": ["positions", "distances", "released"],
                     "positions.draw": ["per_batch", "per_layer"],
                 },
+            ),
+            Runs(
+                "readings",
+                {"encoding": "randomized-alibi"},
+                {**_TWO_TASKS, "positions.reading": ["distances", "positions"]},
             ),
         ),
         "sweeps:readings",

@@ -12,7 +12,8 @@ def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[
     """Returns the lengths to test: one in every `stride`, the training range's ends, the longest.
 
     The place inside each window of `stride` lengths moves on from window to window, so that odd and
-    even lengths, and all other residues, occur equally often.
+    even lengths, and all other residues, occur about equally often over many windows. Over few,
+    some weigh more: at the laptop budget, odd lengths are two thirds of the score.
 
     >>> from randpos.experiment import Evaluation
     >>> lengths_to_test(Experiment(test_length=60, evaluation=Evaluation(stride=10)))
