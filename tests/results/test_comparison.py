@@ -122,3 +122,46 @@ def test_a_side_at_chance_in_domain_gets_no_verdict(
                 rows.append(row | ({"accuracy": level} if inside else {}))
     (found, _) = compare(score_runs(records(runs, rows)))
     assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("levels", "verdict"),
+    [
+        ((0.9, 0.5, 0.5), "learnt by the plain encoding only"),
+        ((0.9, 0.9, 0.5), "clear in the paper only"),
+    ],
+)
+def test_most_seeds_must_have_learnt_the_task(levels: tuple[float, ...], verdict: str) -> None:
+    runs, rows = [], []
+    for name, values in (("randomized-relative", levels), ("relative", (0.9,) * 3)):
+        for seed, level in enumerate(values):
+            runs.append(run("missing_duplicate", name, seed))
+            for row in accuracies_of(runs[-1], 0.6 + 0.1 * seed * (name != "relative")):
+                rows.append(row | ({"accuracy": level} if row["length"] <= 40 else {}))
+    (found, _) = compare(score_runs(records(runs, rows)))
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("constant", "verdict"),
+    [
+        ({0, 1, 2}, "opposite sign"),
+        ({0, 1, 3, 4}, "learnt by neither"),
+        ({0, 1, 3}, "clear in the paper only"),
+    ],
+)
+def test_constant_answers_of_both_sides_are_no_result(constant: set[int], verdict: str) -> None:
+    """The first three runs are randomized. One side that fails beyond training is a result."""
+    runs, rows = [], []
+    other = run("missing_duplicate", "none")  # which has the same constant answers
+    for name in ("randomized-relative", "relative"):
+        runs += [run("missing_duplicate", name, seed) for seed in range(3)]
+    for number, experiment in enumerate([*runs, other]):
+        same = number in constant or experiment is other
+        shift = 0.0 if same else 0.01 * (number + 1)
+        first = accuracies_of(experiment, 0.5)
+        rows += first[:2]  # perfect up to N
+        guesses = {41: 0.47, 200: 0.52, 350: 0.55, 500: 0.5}
+        rows += [{**first[0], "length": n, "accuracy": a + shift} for n, a in guesses.items()]
+    found = {pair.pair: pair for pair in compare(score_runs(records([*runs, other], rows)))}
+    assert found["relative"].verdict == verdict

@@ -1,10 +1,15 @@
 """The findings in words and tables, from stores whose results are known."""
 
+import json
 import re
 from pathlib import Path
 
+import pytest
+
 from randpos.cli.main import main
 from randpos.results.findings import findings
+from randpos.results.page.contents import overview
+from randpos.results.scores import score_runs
 from randpos.store.tables import pack
 from tests.results.stores import paper_records, run, scored
 
@@ -21,7 +26,7 @@ def test_the_paper_agrees_with_itself() -> None:
 
 def test_tasks_and_tables_that_were_not_run_are_left_out() -> None:
     both = [(run("bucket_sort", name), 0.5) for name in ("randomized-sincos", "unsorted-sincos")]
-    half = [(run("even_pairs", "randomized-sincos"), 0.5)]
+    half = [(run("even_pairs", "randomized-sincos", seed), 0.5) for seed in (0, 1)]
     text = findings(scored([*both, *half]), Path("store"))
     section = text.split("\n## Without sorting")[1].split("\n## ")[0]
     assert "Bucket Sort" in section
@@ -29,14 +34,23 @@ def test_tasks_and_tables_that_were_not_run_are_left_out() -> None:
     assert "## Geometric attention" not in text
 
 
-def test_settings_are_ranked_by_their_scores() -> None:
+@pytest.mark.parametrize(
+    ("seeds", "order"), [(3, ["2,048", "4,096", "1,024"]), (2, ["1,024", "2,048", "4,096"])]
+)
+def test_settings_are_ranked_by_their_scores_from_three_seeds_on(
+    seeds: int, order: list[str]
+) -> None:
     scores = {1024: 0.5, 2048: 0.7, 4096: 0.6}
     runs = [
-        (run("missing_duplicate", "randomized-relative", maximum=maximum), score)
+        (run("missing_duplicate", "randomized-relative", seed, maximum=maximum), score)
         for maximum, score in scores.items()
+        for seed in range(seeds)
     ]
     text = findings(scored(runs), Path("store"))
-    assert "L = 2,048 (70.0), L = 4,096 (60.0), L = 1,024 (50.0)" in text
+    line = next(line for line in text.splitlines() if line.startswith("- Missing Duplicate"))
+    assert re.findall(r"L = ([\d,]+):", line) == order
+    assert "2,048: 70.0 (100.0)" in line  # the score, and the accuracy in domain
+    assert f"{seeds} seeds" in line
 
 
 def test_a_task_with_few_values_of_l_brings_no_empty_columns() -> None:
@@ -55,17 +69,23 @@ def test_a_task_with_few_values_of_l_brings_no_empty_columns() -> None:
 
 def test_draws_per_layer_are_compared_with_those_per_batch() -> None:
     drawn = {
-        ("positions", "per_batch"): 0.70,
-        ("positions", "per_layer"): 0.83,
-        ("released", "per_batch"): 0.75,
-        ("released", "per_layer"): 0.71,
+        ("positions", "per_batch"): (0.5, 0.6, 0.7),
+        ("positions", "per_layer"): (0.6, 0.75, 0.7),
+        ("released", "per_batch"): (0.75, 0.5, 0.5),
+        ("released", "per_layer"): (0.71, 0.46, 0.46),
     }
-    results = [
-        (run("missing_duplicate", "randomized-relative", reading=reading, draw=draw), score)
-        for (reading, draw), score in drawn.items()
-    ]
-    text = findings(scored(results), Path("store"))
-    assert "+13.0 (positions), -4.0 (released)" in text
+
+    def text(seeds: int) -> str:
+        results = [
+            (run("missing_duplicate", "randomized-relative", seed, reading=reading, draw=draw), x)
+            for (reading, draw), scores in drawn.items()
+            for seed, x in enumerate(scores[:seeds])
+        ]
+        return findings(scored(results), Path("store"))
+
+    # Gaps of 10, 15 and 0: sd 7.64, t(2) = 4.303, half of the interval 18.97.
+    assert "+8.3 [-10.6, +27.3] (positions, 3 seeds), -4.0 [-4.0, -4.0] (released" in text(3)
+    assert "+12.5 (positions, 2 seeds), -4.0 (released" in text(2)
 
 
 def test_the_budget_of_the_most_seeds_comes_first() -> None:
@@ -74,6 +94,21 @@ def test_the_budget_of_the_most_seeds_comes_first() -> None:
     many = [(run("even_pairs", n, seed, steps=70), 0.6) for n in pair for seed in range(3)]
     text = findings(scored([*few, *many]), Path("store"))
     assert text.index("**70 steps of") < text.index("**1,000 steps of")
+
+
+def test_the_versions_of_the_numerics_are_counted() -> None:
+    results = [
+        (run("even_pairs", "rope", seed, environment=json.dumps(environment)), 0.5)
+        for seed, environment in enumerate([{}, {"numerics": 10}, {"numerics": 9}, {"numerics": 9}])
+    ]
+    results.append((run("even_pairs", "rope", 9, status="diverged", environment="{}"), 0.5))
+    store = scored([*results, (run("even_pairs", "external:Mine", environment="{}"), 0.5)])
+    for text in (
+        findings(store, Path("store")),
+        overview(score_runs(store))["numerics"],
+    ):
+        counts = re.findall(r"(\d+) runs? under version (\d+)", text)
+        assert counts == [("1", "1"), ("2", "9"), ("1", "10")]
 
 
 def test_the_command_writes_markdown_or_a_page(tmp_path, capsys) -> None:

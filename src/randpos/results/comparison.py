@@ -56,7 +56,7 @@ class Comparison(NamedTuple):
     in_domain: tuple[float, float]
     """Mean in-domain accuracy of the randomized and of the plain side."""
     learnt: tuple[bool, bool]
-    """Whether each side is beyond chance on the longer training lengths."""
+    """Whether each side learnt the task, by most of its seeds."""
     paper: Difference | None
     """The same difference in the paper's Table 4."""
 
@@ -126,12 +126,8 @@ def _pair(
     ran: Collection[str] = (),
 ) -> Iterator[Comparison]:
     """Yields the comparison of two encodings, if both have runs with a common seed."""
-    left, right = (
-        best_rates(rows.filter(pl.col("encoding") == name), ["task"])
-        for name in (randomized, plain)
-    )
-    both = left.join(right, on="seed", maintain_order="left").sort("seed")
-    if both.is_empty():
+    left, right = paired(rows, "encoding", randomized, plain)
+    if left.is_empty():
         return
     theirs = published_difference(task, [randomized], [plain])
     if ran:
@@ -142,11 +138,31 @@ def _pair(
         pair,
         randomized,
         plain,
-        tuple(both["seed"]),
-        tuple(100 * (both["score"] - both["score_right"])),
+        tuple(left["seed"]),
+        tuple(100 * (left["score"] - right["score"])),
         (_in_domain(left), _in_domain(right)),
-        (_learnt(left), _learnt(right)),
+        _learnt(left, right),
         theirs,
+    )
+
+
+def paired(
+    rows: pl.DataFrame, setting: str, first: str, second: str
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the runs of two values of a setting, each at its best rate, over the same seeds.
+
+    Args:
+        rows: Runs of one task, over the seeds and rates that both values have.
+        setting: The column of the setting.
+        first: One value.
+        second: The other.
+    """
+    left, right = (
+        best_rates(rows.filter(pl.col(setting) == value), ["task"]) for value in (first, second)
+    )
+    return (
+        left.join(right, on="seed", how="semi").sort("seed"),
+        right.join(left, on="seed", how="semi").sort("seed"),
     )
 
 
@@ -154,9 +170,19 @@ def _in_domain(runs: pl.DataFrame) -> float:
     return 100 * float(runs["in_domain"].to_numpy().mean())
 
 
-def _learnt(runs: pl.DataFrame) -> bool:
-    """Whether any run learnt its task; true where chance is not known, as in a user's own task."""
-    return bool(runs["learnt"].fill_null(True).any())
+def _learnt(left: pl.DataFrame, right: pl.DataFrame) -> tuple[bool, bool]:
+    """Whether most runs of each side learnt their task.
+
+    True where the chance level is not known, as in a user's own task. One side whose answers are
+    constant beyond N has failed to generalize, which is a result; of two such sides there is none.
+    """
+    if all(_most(side["constant"].fill_null(False)) for side in (left, right)):
+        return False, False
+    return _most(left["learnt"].fill_null(True)), _most(right["learnt"].fill_null(True))
+
+
+def _most(flags: pl.Series) -> bool:
+    return 2 * flags.sum() > len(flags)
 
 
 def _best(rows: pl.DataFrame, names: Collection[str]) -> str | None:

@@ -11,12 +11,15 @@ import polars as pl
 from randpos.paper.artifacts import ARTIFACTS, tables
 from randpos.paper.base import Artifact
 from randpos.paper.looks import encoding_label, task_label
-from randpos.results.comparison import BEST, Comparison, Difference, compare
+from randpos.results.comparison import BEST, Comparison, Difference, compare, paired
+from randpos.results.numerics_versions import numerics_sentence
 from randpos.results.scores import score_runs
-from randpos.results.selection import PAPER_BUDGET, Budget, budgets, count, select
+from randpos.results.selection import PAPER_BUDGET, Budget, budgets, count, count_range, select
+from randpos.results.statistics import FEWEST, mean_interval
 from randpos.results.tables.cells import from_paper
 from randpos.results.tables.formats import render
-from randpos.results.tables.table import MISSING, Row, Table
+from randpos.results.tables.sweeps import reading_runs
+from randpos.results.tables.table import MISSING, Row, Table, Value
 from randpos.store.tables import StoreTables
 
 LEFT_OUT = ("running-times", "intervals")
@@ -27,7 +30,7 @@ def findings(records: StoreTables, store: Path, out: Path = Path("docs/results.m
     """Returns the page as Markdown; every number on it comes from the store or from the paper."""
     scored = score_runs(records)
     made = {
-        name: _measured(artifact, artifact.make_table(scored))
+        name: _measured(artifact, scored)
         for name, artifact in tables().items()
         if name not in LEFT_OUT and artifact.section != "Open questions"
     }
@@ -47,24 +50,36 @@ def findings(records: StoreTables, store: Path, out: Path = Path("docs/results.m
     for name, table in made.items():
         if ARTIFACTS[name].section == "Ablations":
             parts += ranked(table, ARTIFACTS[name].title)
-    if "readings" in made:
-        parts += draws_per_layer(made["readings"])
+    parts += draws_per_layer(scored)
     for name, table in made.items():
         if table.rows:
             parts += [f"## {ARTIFACTS[name].title}", render(table, "markdown").strip()]
     return "\n\n".join(parts) + "\n"
 
 
-def _measured(artifact: Artifact, table: Table) -> Table:
-    """Leaves out tasks that were not run; of an ablation, those with at most half of it."""
-    ablation = artifact.section == "Ablations"
-    least = len(table.columns) / 2 if ablation else 0
+def _measured(artifact: Artifact, scored: pl.DataFrame) -> Table:
+    """Makes a table without tasks that were not run; of an ablation, those with at most half of it.
+
+    An ablation is made of the runs of its rows alone, so that its notes name no other tasks.
+    """
+    table = artifact.make_table(scored)
+    if artifact.section != "Ablations":
+        return dataclasses.replace(table, rows=_filled_rows(table, 0))
+    keys = [row.key.split("\n") for row in _filled_rows(table, len(table.columns) / 2)]
+    if not keys:
+        return dataclasses.replace(table, rows=[])
+    names = ["task", "encoding"][: len(keys[0])]
+    shown = pl.DataFrame(keys, names, orient="row")
+    return artifact.make_table(scored.join(shown, on=names, how="semi")).measured()
+
+
+def _filled_rows(table: Table, least: float) -> list[Row]:
+    """Returns the rows in which we have more numbers than `least`."""
 
     def filled(row: Row) -> int:
         return sum(table.cell(row, column).ours is not None for column in table.columns)
 
-    kept = dataclasses.replace(table, rows=[row for row in table.rows if filled(row) > least])
-    return kept.measured() if ablation else kept
+    return [row for row in table.rows if filled(row) > least]
 
 
 def introduction(scored: pl.DataFrame) -> str:
@@ -83,8 +98,9 @@ def introduction(scored: pl.DataFrame) -> str:
     )
     text = (
         f"The store holds {len(scored)} runs ({counts}), {scored['hours'].sum():.1f} hours of "
-        f"training on: {where}. Budgets: {words}. The paper trains each model for 2,000,000 steps "
-        "with 128 examples, ten seeds and three learning rates, and tests up to length 500. "
+        f"training on: {where}. Budgets: {words}. {numerics_sentence(scored)} The paper trains "
+        "each model for 2,000,000 steps with 128 examples, ten seeds and three learning rates, and "
+        "tests up to length 500. "
     )
     if PAPER_BUDGET not in budgets(scored):
         text += (
@@ -110,12 +126,13 @@ def verdict_sentence(found: Sequence[Comparison]) -> str:
     agree = sum(pair.verdict == "same sign as in the paper" for pair in clear)
     return (
         f"Verdicts on {count(len(found), 'pair')} of a randomized encoding and its plain form on "
-        f"one task: {counts}. The paper's difference is clear in {len(clear)} of them, and ours "
-        f"has the same sign in {agree}. A difference is clear if its 95 % interval excludes zero: "
-        "a paired t interval over our seeds, at least 3, and a Welch interval from the paper's "
-        "means and standard deviations over 10 seeds. A side is learnt if its accuracy on the "
-        "longer half of the training lengths is more than 10 points above chance; otherwise there "
-        "is no verdict."
+        f"one task: {counts}. The paper's difference is clear in {len(clear)} of them, and in "
+        f"{agree} of these ours is clear with the same sign. A difference is clear if its 95 % "
+        "interval excludes zero: a paired t interval over our seeds, at least 3, and a Welch "
+        "interval from the paper's means and standard deviations over 10 seeds. A side is learnt "
+        "if in most of its seeds the accuracy on the longer half of the training lengths is more "
+        "than 10 points above both chance and the best constant answer, and neither is if both "
+        "answer constantly beyond N; without two learnt sides there is no verdict."
     )
 
 
@@ -143,39 +160,44 @@ def _difference(difference: Difference | None) -> str:
 
 
 def ranked(table: Table, title: str) -> list[str]:
-    """Orders the settings of an ablation by their scores, best first."""
+    """Lists the settings of an ablation with their best scores, from three seeds on best first."""
     lines = []
     for row in table.rows:
-        ours: dict[str, float] = {}
+        ours: dict[str, Value] = {}
         for column in table.columns:
             if (value := table.cell(row, column).ours) is not None:
-                ours.setdefault(column.label, value.value)  # the maximum stands before the mean
-        best = sorted(ours.items(), key=lambda item: -item[1])
-        words = ", ".join(f"{label} ({score:.1f})" for label, score in best)
-        lines.append(f"- {row.label}: {words}")
-    return [f"**{title}**, best score first:", "\n".join(lines)] if lines else []
-
-
-def draws_per_layer(readings: Table) -> list[str]:
-    """Says how drawing positions per layer changes the score, beside the paper's spread."""
-    parts = []
-    for row in readings.rows:
-        task, encoding = row.key.split("\n")
-        ours = {
-            tuple(column.key.split("\n")): value.value
-            for column in readings.columns
-            if (value := readings.cell(row, column).ours) is not None
-        }
-        gaps = ", ".join(
-            f"{score - ours[reading, 'per_batch']:+.1f} ({reading})"
-            for (reading, draw), score in sorted(ours.items())
-            if draw == "per_layer" and (reading, "per_batch") in ours
+                ours.setdefault(column.label, value)  # the maximum stands before the mean
+        seeds = [value.seeds or 0 for value in ours.values()]
+        if min(seeds) >= FEWEST and all(value.alike for value in ours.values()):
+            ours = dict(sorted(ours.items(), key=lambda item: -item[1].value))
+        words = "; ".join(
+            f"{label}: {value.value:.1f}" + "".join(f" ({x:.1f})" for x in value.in_domain)
+            for label, value in ours.items()
         )
+        lines.append(f"- {row.label} ({count_range(seeds, 'seed')}): {words}")
+    about = f"maximum over seeds (in-domain accuracy), from {FEWEST} seeds on the best first"
+    return [f"**{title}**, {about}:", "\n".join(lines)] if lines else []
+
+
+def draws_per_layer(scored: pl.DataFrame) -> list[str]:
+    """Says how drawing positions per layer changes the score, beside the paper's spread."""
+    runs = reading_runs(scored).runs
+    parts = []
+    for (task, encoding), rows in runs.group_by("task", "encoding", maintain_order=True):
+        gaps = []
+        for reading in sorted(set(rows["reading"])):
+            same = rows.filter("alike", pl.col("reading") == reading)
+            layer, batch = paired(same, "draw", "per_layer", "per_batch")
+            if layer.height:
+                each = 100 * (layer["score"] - batch["score"])
+                gap = Difference(sum(each) / len(each), mean_interval(each.to_list()))
+                gaps.append(f"{_difference(gap)} ({reading}, {count(len(each), 'seed')})")
         if not gaps:
             continue
-        words = f"{task_label(task)}: drawing per layer instead of per batch changes the score by "
-        words += f"{gaps}."
-        if known := from_paper("means", "mean").get((task, encoding)):
+        words = f"{task_label(str(task))}: the score with a draw of positions per layer minus that "
+        words += "with one per batch, mean over seeds [95 % paired t interval]: "
+        words += f"{', '.join(gaps)}."
+        if known := from_paper("means", "mean").get((str(task), str(encoding))):
             words += f" The paper's standard deviation over seeds in this cell is {known.sd}."
         parts.append(words)
     return parts

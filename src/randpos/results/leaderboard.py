@@ -2,10 +2,10 @@
 
 import polars as pl
 
-from randpos.facts import tasks
+from randpos.facts import OWN_MODEL, tasks
 from randpos.paper.looks import encoding_label
 from randpos.results.scores import best_rates, counted_runs, score_runs
-from randpos.results.selection import select, usual_positions
+from randpos.results.selection import like_with_like, select
 from randpos.store.tables import StoreTables
 
 LEVELS = {"R": "regular", "DCF": "context-free", "CS": "context-sensitive"}
@@ -14,20 +14,25 @@ LEVELS = {"R": "regular", "DCF": "context-free", "CS": "context-sensitive"}
 def leaderboard(records: StoreTables) -> tuple[pl.DataFrame, list[str]]:
     """Returns the models of a store, best first, and notes on their budget.
 
-    The score of a task is the mean over the seeds of the best learning rate (Table 4 of the paper);
-    that of a model is the mean over its tasks. Models with more tasks come first, because means
-    over different tasks cannot be compared.
+    The score of a task is the mean over the seeds of the best learning rate (Table 4 of the paper),
+    of those rates that all models of the task have; models from elsewhere have rates of their own.
+    The score of a model is the mean over its tasks. Models with more tasks come first, because
+    means over different tasks cannot be compared.
 
     Returns:
         Columns encoding, tasks, seeds, score, in_domain and one per level; shares, null where
         there is nothing to average.
     """
     scored = score_runs(records)
-    runs, notes = select(scored, usual_positions(scored), None)
+    runs, notes = select(scored, scored, None)
     by = ["task", "encoding"]
-    tested = best_rates(counted_runs(runs), by)
-    means = tested.group_by(by).agg(
-        pl.col("score", "in_domain").mean(), seeds=pl.col("seed").n_unique()
+    elsewhere = pl.col("encoding").str.starts_with(OWN_MODEL)
+    tested = counted_runs(runs).with_columns(elsewhere=elsewhere)
+    shared = like_with_like(tested, ["encoding"], ["task", "elsewhere"], ("learning_rate",))
+    means = (
+        best_rates(shared, by)
+        .group_by(by)
+        .agg(pl.col("score", "in_domain").mean(), seeds=pl.col("seed").n_unique())
     )
     levels = {name: task.level for name, task in tasks().items()}
     level = pl.col("task").replace_strict(levels, default=None, return_dtype=pl.String)

@@ -13,6 +13,7 @@ from randpos.experiment import Experiment
 from randpos.facts import OWN_MODEL, combinations, default_reading, tasks
 from randpos.paper.statements import MARGIN
 from randpos.plain_data import flat
+from randpos.results.constant_answers import constant_answers
 from randpos.store.tables import StoreTables
 from randpos.training.mean_accuracy import Range, mean_accuracies
 
@@ -23,12 +24,20 @@ BUDGET = ["variant", "training_length", "test_length", "steps", "batch"]
 SETTING = ["maximum", "reading", "draw"]
 """How positions were drawn; null where they are ordinal."""
 CELL = ["task", "encoding", *SETTING, *BUDGET]
+FLOOR = ["task", "training_length", "test_length"]
+"""What the accuracy without reading the input depends on."""
 TESTED = {"tested_batch": "batch", "tested_seed": "seed", "tested_draws": "draws"}
 """How a run was tested, and the columns of the accuracies that say so."""
 OF_DECODERS = ("whole", "forced")
 """What a test of a decoder reports beside the accuracy of generated tokens."""
 FEWEST_LENGTHS = 3
 """Lengths at which two runs must agree before their answers count as constant."""
+RANGES: dict[str, Range] = {
+    "score": (pl.col("training_length") + 1, pl.col("test_length")),
+    "in_domain": (pl.lit(1), pl.col("training_length")),
+    "upper_half": ((pl.col("training_length") / 2).ceil(), pl.col("training_length")),
+}
+"""The lengths, both ends included, over which accuracies are averaged."""
 
 _OWN_COLUMNS = {"task", "encoding", "seed", "learning_rate", "steps", "batch", "test_length"}
 _OWN_COLUMNS |= {"lengths.maximum", *(f"positions.{name}" for name in SETTING)}
@@ -43,25 +52,20 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
     Returns:
         The columns of the runs and: `score` (mean accuracy over N+1..M), `in_domain` (over
         1..N), `upper_half` (over N/2..N), their standard errors `*_error`, `lengths` (how many were
-        tested beyond N), `tested_batch`, `tested_seed`, `tested_draws`, `learnt`, `constant`,
+        tested beyond N), `tested_batch`, `tested_seed`, `tested_draws`, `learnt` (`upper_half` is
+        clearly above what is reached without reading the input), `constant` (see `_constant`),
         `whole` and `forced` (of decoders: the share of whole sequences and the teacher-forced
         accuracy, means over the same lengths as the score),
         `as_in_text` (positions were drawn as the paper's text says; null if they are ordinal),
         `variant`, `hours` and `paper_hours` (scaled to the paper's number of steps).
     """
     runs, rows = records.runs, _accuracies(records)
-    seen, longest = pl.col("training_length"), pl.col("test_length")
-    ranges = {
-        "score": (seen + 1, longest),
-        "in_domain": (pl.lit(1), seen),
-        "upper_half": ((seen / 2).ceil(), seen),
-    }
     way = ["run", *TESTED]
-    unseen = pl.col("length").is_between(seen + 1, longest)
+    unseen = pl.col("length").is_between(*RANGES["score"])
     lengths = rows.group_by(way).agg(lengths=unseen.sum().cast(pl.Int64))
-    tests = mean_accuracies(rows, way, ranges).join(lengths, on=way, nulls_equal=True)
+    tests = mean_accuracies(rows, way, RANGES).join(lengths, on=way, nulls_equal=True)
     for name in OF_DECODERS:
-        means = _of_decoders(rows, way, name, ranges["score"])
+        means = _of_decoders(rows, way, name, RANGES["score"])
         tests = tests.join(means, on=way, how="left", nulls_equal=True)
     tests = tests.sort(
         "run",
@@ -86,14 +90,27 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
         variant=pl.col("config").map_elements(variant, pl.String),
         hours=seconds / 3600,
         paper_hours=seconds / pl.when(step > 0).then(step) * PAPER.steps / 3600,
-        chance=pl.col("task").replace_strict(
-            {name: task.chance for name, task in tasks().items()},
-            default=None,
-            return_dtype=pl.Float64,
-        ),
     )
-    scored = scored.with_columns(learnt=pl.col("upper_half") > pl.col("chance") + MARGIN / 100)
+    floors = _without_reading(runs)
+    scored = scored.join(floors, on=FLOOR, how="left", maintain_order="left")
+    above = pl.col("upper_half") > pl.col("upper_half_floor") + MARGIN / 100
+    scored = scored.with_columns(learnt=above)
     return scored.join(_constant(records, scored), on="run", how="left", maintain_order="left")
+
+
+def _without_reading(runs: pl.DataFrame) -> pl.DataFrame:
+    """Returns the accuracy that needs no input, over the ranges of each task, N and M.
+
+    It is the chance level, or that of the best constant answer if it is higher; null for a user's
+    own task, whose chance level is not known. Beyond length 500 it is the chance level.
+    """
+    known = runs.select(FLOOR).unique()
+    means = mean_accuracies(known.join(constant_answers(), on="task"), FLOOR, RANGES)
+    chances = {name: task.chance for name, task in tasks().items()}
+    chance = pl.col("task").replace_strict(chances, default=None, return_dtype=pl.Float64)
+    return known.join(means, on=FLOOR, how="left").select(
+        *FLOOR, *(pl.max_horizontal(name, chance).alias(f"{name}_floor") for name in RANGES)
+    )
 
 
 def _of_decoders(rows: pl.DataFrame, way: list[str], name: str, range: Range) -> pl.DataFrame:
@@ -119,20 +136,23 @@ def _constant(records: StoreTables, scored: pl.DataFrame) -> pl.DataFrame:
     """Marks runs whose answers beyond training do not depend on the input.
 
     The store has accuracies, not answers. But all runs of a task are tested on the same examples,
-    so that constant answers show as accuracies near chance that another run of the task has at
-    every single length.
+    so that constant answers show as accuracies near those of a constant answer that another
+    training on the task has at every single length. A constant run without such another is missed.
     """
-    near = pl.col("score") <= pl.col("chance") + MARGIN / 100
+    near = pl.col("score") <= pl.col("score_floor") + MARGIN / 100
     rows = counted_accuracies(records, scored.filter(near))
     rows = rows.filter(pl.col("length") > pl.col("training_length"))
     curves = rows.group_by("run", *list(TESTED)[:2]).agg("length", "accuracy")
     curves = curves.filter(pl.col("length").list.len() >= FEWEST_LENGTHS)
-    curves = curves.join(scored.select("run", "task"), on="run")
+    # L has no effect on ordinal positions: one training under two L must not confirm itself.
+    training = pl.struct(*CELL, "learning_rate", "seed")
+    curves = curves.join(scored.select("run", "task", training=training), on="run")
     text = [
         pl.format("{}", pl.col(name).cast(pl.List(pl.String)).list.join(" "))
         for name in ("length", "accuracy")
     ]
-    same = pl.len().over("task", "tested_batch", "tested_seed", *text) > 1
+    trainings = pl.col("training").n_unique()
+    same = trainings.over("task", "tested_batch", "tested_seed", *text) > 1
     return curves.select("run", constant=same)
 
 
@@ -182,12 +202,16 @@ def best_runs(scored: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 def best_rates(scored: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Keeps the runs at the learning rate with the highest mean score of each group.
 
-    Means are rounded, because the last bits must not decide between equal rates; ties go to the
-    lower rate.
+    Only the rates with the most seeds of a group compete: a single lucky seed must not beat a mean
+    of ten. Means are rounded, because the last bits must not decide between equal rates; ties go to
+    the lower rate.
     """
-    means = scored.group_by(*by, "learning_rate").agg(mean=pl.col("score").mean().round(12))
-    means = means.sort(*by, -pl.col("mean"), "learning_rate")
-    best = means.unique(by, keep="first").drop("mean")
+    rates = scored.group_by(*by, "learning_rate").agg(
+        seeds=pl.col("seed").n_unique(), mean=pl.col("score").mean().round(12)
+    )
+    order = [*by, "seeds", "mean", "learning_rate"]
+    rates = rates.sort(order, descending=[name in ("seeds", "mean") for name in order])
+    best = rates.unique(by, keep="first").drop("seeds", "mean")
     return scored.join(best, on=[*by, "learning_rate"], how="semi", nulls_equal=True)
 
 
@@ -197,7 +221,12 @@ def cells(scored: pl.DataFrame) -> pl.DataFrame:
     `best` is the maximum over seeds and rates (Table 1); `mean` and `sd` are over the seeds of the
     rate with the highest mean (Table 4). The paper does not say whether its sd divides by n or by
     n − 1; ours divides by n − 1 and is null for a single seed.
+
+    Args:
+        scored: Scored runs; those of `like_with_like` have a column `alike`.
     """
+    if "alike" not in scored.columns:
+        scored = scored.with_columns(alike=pl.lit(True))
     tested = counted_runs(scored)
     best = best_runs(tested, CELL).select(
         *CELL,
@@ -212,13 +241,15 @@ def cells(scored: pl.DataFrame) -> pl.DataFrame:
         runs=pl.len(),
         seeds=pl.col("seed").n_unique(),
         rates=pl.col("learning_rate").n_unique(),
-        constant=pl.col("constant").fill_null(False).all(),
+        constant=pl.col("constant").sum(),
+        alike=pl.col("alike").all(),
     )
     means = (
         best_rates(tested, CELL)
         .group_by(CELL)
         .agg(
             rate=pl.col("learning_rate").first(),
+            scores=pl.col("score").sort_by("seed"),
             mean=pl.col("score").mean(),
             sd=pl.col("score").std(ddof=1),
             mean_in_domain=pl.col("in_domain").mean(),

@@ -212,8 +212,7 @@ def _test_notes(runs: pl.DataFrame, budget: Budget) -> list[str]:
     if tested.is_empty():
         return ["Not tested up to M."]
     words = f"Tested on {span(tested['tested_batch'])} examples of each length"
-    draws = tested["tested_draws"].to_list()
-    words += f" with {span(draws)} {'draw' if max(draws) == 1 else 'draws'} of positions"
+    words += f" with {count_range(tested['tested_draws'], 'draw')} of positions"
     unseen = budget.test_length - budget.training_length
     lengths = tested["lengths"].to_list()
     if min(lengths) < unseen:
@@ -263,6 +262,16 @@ def count(number: int, thing: str) -> str:
     ('1 seed', '2,000 runs')
     """
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def count_range(values: Iterable[int], thing: str) -> str:
+    """Writes a range of numbers of things.
+
+    >>> count_range([1, 1], "seed"), count_range([1, 3], "seed")
+    ('1 seed', '1 to 3 seeds')
+    """
+    numbers = list(values)
+    return count(1, thing) if set(numbers) == {1} else f"{span(numbers)} {thing}s"
 
 
 def span(values: Iterable[int]) -> str:

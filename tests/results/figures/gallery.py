@@ -94,7 +94,7 @@ def activations() -> list[Activations]:
 
     layers = tuple(layer(number) for number in range(6))
     return [
-        Activations("reverse_string", encoding, (40, 150), (1.0, 0.6), 30, layers)
+        Activations("reverse_string", encoding, 0, (40, 150), (1.0, 0.6), 30, layers)
         for encoding in ("relative", "randomized-relative")
     ]
 
@@ -104,7 +104,7 @@ def matrices() -> list[Attention]:
 
     def at(encoding: str, length: int) -> Attention:
         layers = tuple(0.1 + 0.15 * i * np.eye(2 * length)[::-1] for i in range(5))
-        return Attention("reverse_string", encoding, length, 40, length, 0.75, layers)
+        return Attention("reverse_string", encoding, 0, length, 40, length, 0.75, layers)
 
     return [at(name, n) for name in ("relative", "randomized-relative") for n in (40, 150)]
 

@@ -106,6 +106,12 @@ def test_a_mean_is_over_the_seeds_of_the_best_rate_and_has_a_band() -> None:
     np.testing.assert_allclose([heights.min(), heights.max()], [0.5 - sd, 0.7 + sd])
 
 
+def test_lines_are_means_over_the_seeds_that_all_encodings_have() -> None:
+    rope = [small(value, encoding="rope", seed=s) for s, value in enumerate((0.6, 0.8))]
+    (axes,) = curves(records([*rope, small(0.5, encoding="none")])).axes
+    assert line(axes, "rope")[0].tolist() == [1, 0.6]
+
+
 def test_the_number_of_seeds_of_each_line_is_stated() -> None:
     words = remarks(curves(records([small(0.6), small(0.9, seed=1)])))
     assert "2 seeds × 1 rate in every line" in words

@@ -10,6 +10,7 @@ import safetensors.numpy
 
 from randpos import Accuracy, UserError
 from randpos.paper.artifacts import ARTIFACTS
+from randpos.results.figures.style import caption_of
 from randpos.results.inspect import best_trained
 from randpos.store.accuracies import write_accuracies
 from randpos.store.checkpoints import named_arrays
@@ -69,6 +70,7 @@ def test_models_share_a_seed_whose_parameters_are_all_there(store: Path, tmp_pat
 def test_figures_from_inside_the_models(name: str, panels: int, store: Path) -> None:
     figure = ARTIFACTS[name].draw(read_store(store), store)
     assert len(figure.axes) == panels  # with a bar for each row of attention
+    assert "seed 1." in caption_of(figure)  # that of the models
     headings = [part.get_suptitle() for part in figure.subfigs]
     assert any("6" in heading for heading in headings)  # M, as 150 is longer
 

@@ -61,6 +61,7 @@ def test_runs_that_did_not_end_well_say_so(open_page: Open) -> None:
     counts = page.locator("#counts").inner_text()
     assert "6 complete" in counts
     assert "1 diverged" in counts
+    assert "6 runs under version 1" in page.locator("#what").inner_text()  # of the numerics
 
 
 def test_hostile_names_run_nothing_and_show_as_text(open_page: Open) -> None:

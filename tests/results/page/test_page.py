@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from randpos.results import make_table, score_runs, write_page
+from randpos.results import budgets, make_table, score_runs, write_page
 from randpos.results.inlining import embedded
-from randpos.results.page.curves import learning_curve, over_length
+from randpos.results.page.curves import learning_curve, mean_curves, over_length
+from randpos.results.page.headline import headline
 from randpos.results.page.sections import Picture
 from randpos.results.page.write import make_page
 from tests.results.stores import many_records, records, run, scored
@@ -66,6 +67,31 @@ def test_the_budget_with_intervals_is_shown_before_that_of_more_cells() -> None:
     assert [text.partition(" ")[0] for text in page["budgets"]] == ["1,000", "9,000"]
     page = data_of(make_page(scored([(row, 0.5) for row in many + pair[::3]])), "summary")
     assert [text.partition(" ")[0] for text in page["budgets"]] == ["9,000", "1,000"]
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3])
+def test_the_headline_names_its_seeds_and_states_a_sign_from_three_on(seeds: int) -> None:
+    scores = {"rope": 0.5, "randomized-rope": 0.87}
+    store = scored(
+        [(run("even_pairs", name, s), v) for name, v in scores.items() for s in range(seeds)]
+    )
+    table = score_runs(store)
+    words = headline(table, budgets(table)[0])[0]
+    assert "37.0 points" in words
+    assert re.search(rf"maximum over {seeds} seeds?\b", words)
+    assert bool(re.search(r"positions (gain|lose)", words)) == (seeds == 3)
+
+
+def test_curves_are_means_over_the_seeds_that_all_encodings_have() -> None:
+    # A third and a fourth seed of rope only, which were lucky.
+    kinds = {"none": [0.5, 0.7], "rope": [0.6, 0.6, 0.9, 0.9]}
+    store = scored(
+        [(run("even_pairs", e, s), v) for e, values in kinds.items() for s, v in enumerate(values)]
+    )
+    (panel,) = mean_curves(store, score_runs(store))["lengths"]
+    ends = {line["encoding"]: line["y"][-1] for line in panel["series"]}
+    assert ends == {"none": 600, "rope": 600}
+    assert panel["over"] == "seeds: 2"
 
 
 def test_names_from_the_store_cannot_end_the_data() -> None:

@@ -137,15 +137,48 @@ def test_the_best_of_a_row_is_over_the_seeds_and_rates_that_all_encodings_have()
     assert texts(made)["even_pairs", "rope"] == "50.0"
 
 
-def test_a_lucky_seed_is_not_better_than_a_mean_of_more_seeds() -> None:
-    means = [(run("even_pairs", "none", seed), 0.6 + 0.1 * seed) for seed in range(3)]
-    made = make_table(scored([*means, (run("even_pairs", "rope"), 0.9)]), "table-means")
+@pytest.mark.parametrize("name", ["table-means", "intervals"])
+@pytest.mark.parametrize(
+    ("rope", "shown", "best"),
+    [
+        # One seed is neither better nor worse than a mean of ten.
+        ([0.9], "90.0", set()),
+        # Over the three seeds that both have, none has 50.0.
+        ([0.6] * 3, "60.0", {"rope"}),
+        ([0.6] * 3 + [0.1] * 7, "25.0", {"none"}),
+    ],
+)
+def test_the_best_mean_is_marked_over_the_seeds_that_all_have(
+    name: str, rope: list[float], shown: str, best: set[str]
+) -> None:
+    none = [0.5] * 3 + [0.9] * 7
+    results = [
+        (run("even_pairs", encoding, seed), value)
+        for encoding, values in (("none", none), ("rope", rope))
+        for seed, value in enumerate(values)
+    ]
+    made = make_table(scored(results), name)
     row = made.rows[0]
-    bold = {c.key for c in made.columns if made.is_best(row, c, "ours")}
-    assert bold == {"none"}
-    assert texts(made)["even_pairs", "rope"] == "90.0"
-    assert "seeds" in made.views()
-    assert texts(made, "seeds")["even_pairs", "none"] == "3"
+    assert {c.key for c in made.columns if made.is_best(row, c, "ours")} == best
+    written = texts(made)
+    assert written["even_pairs", "none"].startswith("78.0")  # the mean over all its seeds
+    assert written["even_pairs", "rope"].startswith(shown)
+    if len(rope) < 10:
+        assert texts(made, "seeds")["even_pairs", "none"] == "10"
+
+
+def test_the_number_of_constant_runs_of_a_cell_is_named() -> None:
+    guesses = {41: 0.47, 200: 0.52, 350: 0.55, 500: 0.5}
+    runs = [run("even_pairs", "none", seed) for seed in range(3)]
+    rows = []
+    for experiment, shift in zip(runs, (0, 0, 0.01), strict=True):
+        first = accuracies_of(experiment, 0.5)[0]
+        rows += [{**first, "length": n, "accuracy": a + shift} for n, a in guesses.items()]
+    made = make_table(records(runs, rows), "table-means")
+    cell = made.cells["even_pairs", "none"].ours
+    assert cell is not None
+    assert "2 of 3" in cell.detail
+    assert any("Even Pairs: None 2 of 3" in note for note in made.notes)
 
 
 def test_the_budget_of_the_most_cells_is_shown_and_the_rest_left_out() -> None:
@@ -237,6 +270,7 @@ def test_settings_are_compared_over_the_seeds_that_all_have(name: str) -> None:
     assert {cell.ours.value for cell in made.cells.values() if cell.ours} == {50.0, 60.0}
     made = make_table(scored([results[1], lucky]), name)  # no seed in common: all are shown
     assert {cell.ours.value for cell in made.cells.values() if cell.ours} == {90.0, 60.0}
+    assert not any(made.is_best(row, c, "ours") for row in made.rows for c in made.columns)
 
 
 def test_gains_are_over_the_tasks_and_encodings_that_both_sides_have() -> None:

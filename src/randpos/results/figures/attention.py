@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from randpos.paper.looks import look, task_title
 from randpos.results.figures.pca import ENCODINGS
-from randpos.results.figures.style import WIDTH, caption, styled
+from randpos.results.figures.style import WIDTH, caption, one_seed, styled
 from randpos.results.inspect.attention import Attention, Matrix, look_at_attention, on_antidiagonal
 from randpos.results.inspect.models import best_trained, usual_lengths
 from randpos.store.tables import StoreTables
@@ -92,8 +92,8 @@ def shrink(matrix: Matrix) -> tuple[Float[np.ndarray, "cell cell"], int]:
 
 def _remarks(found: Sequence[Attention]) -> str:
     remarks = (
-        f"One sequence of {task_title(found[0].task)} per row; the maximum over the heads. White "
-        "lines: the end of the input."
+        f"One sequence of {task_title(found[0].task)} per row; the maximum over the heads. "
+        f"{one_seed(maps.trained_seed for maps in found)} White lines: the end of the input."
     )
     if any(len(maps.layers[0]) > CELLS for maps in found):
         remarks += " Long sequences: the maximum over neighbouring tokens."

@@ -37,10 +37,6 @@ CAPTIONS = {
     "mean": "Mean over seeds at the learning rate with the best mean score; bands: one standard "
     "deviation over seeds.",
 }
-SHARED = {"best": ("seed", "learning_rate"), "mean": ("learning_rate",)}
-"""What all lines of a panel must share, so that their means are over the same seeds."""
-
-
 MOST_MARKERS = 40
 """Measured lengths that all get a marker; of more, some do."""
 SAME = 0.005
@@ -76,7 +72,7 @@ def curves(
     if encodings:
         scored = scored.filter(pl.col("encoding").is_in(list(encodings)))
     chosen, about = select(scored, scored.filter(pl.col("score").is_not_null()), None)
-    runs = like_with_like(counted_runs(chosen), ["encoding"], ["task"], SHARED[statistic])
+    runs = like_with_like(counted_runs(chosen), ["encoding"], ["task"])
     if runs.is_empty():
         wanted = " of " + ", ".join([*tasks, *encodings]) if tasks or encodings else ""
         raise UserError(

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from randpos.paper.looks import look, task_title
 from randpos.paper.published import claim
-from randpos.results.figures.style import LONG, SHORT, WIDTH, caption, styled
+from randpos.results.figures.style import LONG, SHORT, WIDTH, caption, one_seed, styled
 from randpos.results.inspect.activations import Activations, Layer, compare_activations
 from randpos.results.inspect.models import best_trained
 from randpos.store.tables import StoreTables
@@ -58,7 +58,8 @@ def _remarks(found: Sequence[Activations]) -> str:
     short, long = first.lengths
     remarks = (
         f"Activations of the answering tokens of {first.sequences} sequences of "
-        f"{task_title(first.task)}; PCA fitted to length {short}.\n"
+        f"{task_title(first.task)}; PCA fitted to length {short}. "
+        f"{one_seed(model.trained_seed for model in found)}\n"
         f"Percentages: how many of the activations at length {long} lie, in all dimensions, within "
         f"the range of those at length {short}; in brackets, how many of other sequences of length "
         f"{short}."

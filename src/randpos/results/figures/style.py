@@ -177,6 +177,17 @@ def tasks_note(tasks: Iterable[str]) -> list[str]:
     return [*notes, f"Levels: {', '.join(levels)}."] if levels else notes
 
 
+def one_seed(seeds: Iterable[int]) -> str:
+    """Says which trainings a figure of single models shows.
+
+    >>> one_seed([1, 1]), one_seed([0, 2])
+    ('One training per encoding: seed 1.', 'One training per encoding: seeds 0, 2.')
+    """
+    known = sorted(set(seeds))
+    names = ", ".join(map(str, known))
+    return f"One training per encoding: {'seed' if len(known) == 1 else 'seeds'} {names}."
+
+
 def percent(value: float, _: object = None) -> str:
     """Writes a share as a percentage, for axes.
 

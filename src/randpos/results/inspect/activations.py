@@ -92,6 +92,8 @@ class Activations(NamedTuple):
 
     task: str
     encoding: str
+    trained_seed: int
+    """The seed of the training."""
     lengths: tuple[int, int]
     accuracies: tuple[float, float]
     """Of the model on these sequences."""
@@ -139,6 +141,7 @@ def compare_activations(
     return Activations(
         trained.experiment.task,
         trained.experiment.encoding_name,
+        trained.experiment.seed,
         lengths,
         (first.accuracy, second.accuracy),
         sequences,

@@ -20,6 +20,8 @@ class Attention(NamedTuple):
 
     task: str
     encoding: str
+    trained_seed: int
+    """The seed of the training."""
     length: int
     seen: int
     """N, the longest length of training."""
@@ -42,6 +44,7 @@ def look_at_attention(trained: Trained, length: int, *, seed: int = 0) -> Attent
     return Attention(
         trained.experiment.task,
         trained.experiment.encoding_name,
+        trained.experiment.seed,
         length,
         trained.experiment.lengths.maximum,
         seen.first,

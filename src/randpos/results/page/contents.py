@@ -8,6 +8,7 @@ import polars as pl
 from randpos import __version__
 from randpos.paper.artifacts import tables
 from randpos.paper.looks import encoding_label, encoding_order, task_label, task_order
+from randpos.results.numerics_versions import numerics_sentence
 from randpos.results.page.curves import (
     COARSE,
     learning_curve,
@@ -92,6 +93,7 @@ def overview(scored: pl.DataFrame) -> dict[str, Any]:
             for row in what.iter_rows(named=True)
         ],
         "where": _machines(scored),
+        "numerics": numerics_sentence(scored),
     }
 
 

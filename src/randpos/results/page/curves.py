@@ -67,7 +67,7 @@ def mean_curves(records: StoreTables, chosen: pl.DataFrame) -> dict[str, list[di
         records: The store.
         chosen: Scored runs of one budget and one way to draw positions.
     """
-    shared = like_with_like(counted_runs(chosen), ["encoding"], ["task"], ("learning_rate",))
+    shared = like_with_like(counted_runs(chosen), ["encoding"], ["task"])
     runs = best_rates(shared, CELL)
     seen = runs.group_by("task").agg(pl.col("training_length").max())
     by_length = curves_over_length(records, runs).join(seen, on="task", maintain_order="left")

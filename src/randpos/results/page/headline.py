@@ -6,7 +6,8 @@ import polars as pl
 
 from randpos.results.comparison import Comparison
 from randpos.results.findings import comparisons
-from randpos.results.selection import Budget, count
+from randpos.results.selection import Budget, count, count_range
+from randpos.results.statistics import FEWEST
 from randpos.results.tables.comparisons import EVERY, gains
 
 SAME_SIGN, OPPOSITE = "same sign as in the paper", "opposite sign"
@@ -14,6 +15,8 @@ SAME_SIGN, OPPOSITE = "same sign as in the paper", "opposite sign"
 
 def headline(scored: pl.DataFrame, budget: Budget | None) -> list[str]:
     """Returns the mean gain by randomized positions, and how many pairs agree with the paper.
+
+    Below three seeds the gain is given as a number only.
 
     Args:
         scored: The runs of a store, as `score_runs` returns them.
@@ -30,13 +33,17 @@ def _mean_gain(scored: pl.DataFrame, budget: Budget | None) -> list[str]:
     cell = table.cell(EVERY, table.columns[-1])
     if cell.ours is None or cell.paper is None:
         return []
-    tasks = sum(table.cell(row, table.columns[-1]).ours is not None for row in table.rows) - 1
+    every = [table.cell(row, table.columns[-1]) for row in table.rows if row != EVERY]
+    seeds = [each.ours.seeds or 0 for each in every if each.ours and each.paper]
     gain = cell.ours.value
-    verb = "gain" if gain >= 0 else "lose"
+    points = "points of accuracy beyond the training lengths"
+    ours = f"Randomized positions {'gain' if gain >= 0 else 'lose'} {abs(gain):.1f} {points}."
+    if min(seeds) < FEWEST:
+        ours = f"The mean gain is {gain:+.1f} {points}. Fewer than {FEWEST} seeds show no sign."
     return [
-        f"Randomized positions {verb} {abs(gain):.1f} points of accuracy beyond the training "
-        f"lengths, the mean over {count(tasks, 'task')} of the best randomized minus the best "
-        f"other encoding. The paper has {cell.paper.value:+.1f} on the same tasks and encodings."
+        f"{ours} It is the mean over {count(len(seeds), 'task')} of the best randomized minus the "
+        f"best other encoding, each the maximum over {count_range(seeds, 'seed')}. The paper has "
+        f"{cell.paper.value:+.1f} on the same tasks and encodings."
     ]
 
 

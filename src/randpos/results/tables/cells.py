@@ -1,6 +1,6 @@
 """Values of cells: from our runs and from the paper's tables."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import polars as pl
@@ -9,6 +9,7 @@ from randpos.paper.looks import encoding_label, task_label
 from randpos.paper.published import published_cells
 from randpos.results.scores import cells
 from randpos.results.selection import count
+from randpos.results.statistics import mean_interval
 from randpos.results.tables.table import Cell, Value
 
 SCORE = "Accuracy in %, averaged over the lengths beyond training"
@@ -32,6 +33,7 @@ def best_value(cell: Data) -> Value | None:
         seeds=cell["seeds"],
         rates=cell["rates"],
         error=_in_percent(cell["best_error"]),
+        alike=cell["alike"],
         detail=_detail(detail, cell, "best"),
         run=cell["run"],
     )
@@ -49,10 +51,32 @@ def mean_value(cell: Data) -> Value | None:
         forced=_in_percent(cell["mean_forced"]),
         seeds=cell["rate_seeds"],
         error=_in_percent(cell["mean_error"]),
+        alike=cell["alike"],
         detail=_detail(
             f"{count(cell['rate_seeds'], 'seed')} at rate {cell['rate']:g}", cell, "mean"
         ),
     )
+
+
+def interval_value(cell: Data) -> Value | None:
+    """Returns the mean over the seeds of the best rate with its t interval, in percent."""
+    if cell["mean"] is None:
+        return None
+    percent = [100 * score for score in cell["scores"]]
+    return Value(
+        100 * cell["mean"],
+        interval=mean_interval(percent),
+        in_domain=_percent(cell["mean_in_domain"]),
+        seeds=cell["rate_seeds"],
+        alike=cell["alike"],
+        detail=each_seed(percent),
+    )
+
+
+def each_seed(percent: Sequence[float], sign: str = "") -> str:
+    """Writes the number of seeds and the value of each."""
+    every = ", ".join(f"{value:{sign}.1f}" for value in percent)
+    return f"{count(len(percent), 'seed')} ({every})"
 
 
 def _percent(share: float | None) -> tuple[float, ...]:
@@ -69,7 +93,9 @@ def _detail(text: str, cell: Data, kind: str) -> str:
         text += f"; in-domain {100 * cell[f'{kind}_in_domain']:.1f}"
     if cell[f"{kind}_error"] is not None:
         text += f"; standard error of the test {100 * cell[f'{kind}_error']:.1f}"
-    return f"{text}; constant answers" if cell["constant"] else text
+    if cell["constant"]:
+        text += f"; constant answers beyond N in {cell['constant']} of {count(cell['runs'], 'run')}"
+    return text
 
 
 def values(runs: pl.DataFrame, read: Read) -> Values:
@@ -79,23 +105,30 @@ def values(runs: pl.DataFrame, read: Read) -> Values:
 
 
 def constant_note(runs: pl.DataFrame) -> list[str]:
-    """Names the cells in which all runs give constant answers beyond the training lengths."""
-    constant = cells(runs).filter("constant").select("task", "encoding").unique(maintain_order=True)
-    if constant.is_empty():
+    """Names the cells with runs that give constant answers beyond the training lengths."""
+    found = cells(runs).filter(pl.col("constant") > 0)
+    if found.is_empty():
         return []
-    names = listed(constant.rows())
-    return [f"Constant answers beyond N (at every length the accuracy of another run): {names}."]
+    names = listed(
+        ((task, encoding), f"{constant} of {number}")
+        for task, encoding, constant, number in found.select(
+            "task", "encoding", "constant", "runs"
+        ).iter_rows()
+    )
+    words = "Runs with constant answers beyond N (at every length the accuracy of another run)"
+    return [f"{words}: {names}."]
 
 
-def listed(pairs: Iterable[Key]) -> str:
-    """Lists tasks and encodings by task.
+def listed(entries: Iterable[tuple[Key, str]]) -> str:
+    """Lists tasks and encodings by task, each with a remark.
 
-    >>> listed([("even_pairs", "rope"), ("even_pairs", "none"), ("bucket_sort", "rope")])
-    'Even Pairs: RoPE, None; Bucket Sort: RoPE'
+    >>> listed([(("even_pairs", "rope"), "1 of 3"), (("even_pairs", "none"), "")])
+    'Even Pairs: RoPE 1 of 3, None'
     """
     by_task: dict[str, list[str]] = {}
-    for task, encoding in pairs:
-        by_task.setdefault(task_label(task), []).append(encoding_label(encoding))
+    for (task, encoding), remark in entries:
+        name = f"{encoding_label(encoding)} {remark}".rstrip()
+        by_task.setdefault(task_label(task), []).append(name)
     return "; ".join(f"{task}: {', '.join(names)}" for task, names in by_task.items())
 
 

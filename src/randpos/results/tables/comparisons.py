@@ -9,17 +9,19 @@ from randpos.paper.looks import encoding_label
 from randpos.results.comparison import BEST, Comparison, compare
 from randpos.results.scores import best_rates
 from randpos.results.selection import Budget, count, seeds_note, select
-from randpos.results.statistics import FEWEST, mean_interval
+from randpos.results.statistics import FEWEST
 from randpos.results.tables.cells import (
     SCORE,
     Values,
     beside,
     best_value,
+    each_seed,
     from_paper,
+    interval_value,
     listed,
     values,
 )
-from randpos.results.tables.encodings import shared_runs
+from randpos.results.tables.encodings import alike_values, shared_runs
 from randpos.results.tables.labels import encoding_columns, task_rows
 from randpos.results.tables.table import Column, Row, Table, Value
 
@@ -64,7 +66,9 @@ def _best_sides(scores: Values) -> Values:
     for task in dict.fromkeys(task for task, _ in scores):
         plain, randomized = (table.get((task, side)) for side in ("plain", "randomized"))
         if plain and randomized:
-            table[task, "gain"] = Value(randomized.value - plain.value)
+            gain = randomized.value - plain.value
+            # Both are of the same seeds and rates.
+            table[task, "gain"] = Value(gain, seeds=plain.seeds, rates=plain.rates)
     return table
 
 
@@ -94,22 +98,12 @@ def _add_means(ours: Values, theirs: Values) -> list[str]:
 def intervals(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     """The means of Table 4 with t intervals instead of standard deviations."""
     runs, notes = shared_runs(scored, PAIRED, budget, ("learning_rate",))
-    ours: Values = {}
-    at_best = best_rates(runs, ["task", "encoding"])
-    for (task, encoding), part in at_best.group_by("task", "encoding", maintain_order=True):
-        percent = [100 * score for score in part["score"]]
-        ours[str(task), str(encoding)] = Value(
-            sum(percent) / len(percent),
-            interval=mean_interval(percent),
-            in_domain=(100 * float(part["in_domain"].to_numpy().mean()),),
-            seeds=len(percent),
-            detail=_each(percent),
-        )
+    ours = alike_values(runs, interval_value)
     theirs = {
         key: dataclasses.replace(value, sd=None)
         for key, value in from_paper("means", "mean").items()
     }
-    notes.append(f"Mean over {seeds_note(at_best)}")
+    notes.append(f"Mean over {seeds_note(best_rates(runs, ['task', 'encoding']))}")
     notes += ["95 % t interval of the mean over seeds.", *_few(ours)]
     title = f"{SCORE}; mean over seeds at the best learning rate [95 % interval]"
     columns, rows = encoding_columns([]), task_rows(task for task, _ in ours)
@@ -152,22 +146,16 @@ def _paired(pair: Comparison) -> Value:
         interval=interval,
         in_domain=pair.in_domain,
         seeds=len(pair.seeds),
-        detail=f"{names}: {_each(pair.gaps, '+')}; {pair.verdict}",
+        detail=f"{names}: {each_seed(pair.gaps, '+')}; {pair.verdict}",
     )
 
 
 def _not_learnt(found: list[Comparison]) -> list[str]:
     """Names the pairs that show nothing about generalization, because a side was not learnt."""
-    pairs = [(p.task, p.plain) for p in found if p.pair != BEST and not all(p.learnt)]
+    pairs = [((p.task, p.plain), "") for p in found if p.pair != BEST and not all(p.learnt)]
     return (
         [f"No verdict, because a side has not learnt the task: {listed(pairs)}."] if pairs else []
     )
-
-
-def _each(percent: list[float] | tuple[float, ...], sign: str = "") -> str:
-    """Writes the number of seeds and the value of each."""
-    every = ", ".join(f"{value:{sign}.1f}" for value in percent)
-    return f"{count(len(percent), 'seed')} ({every})"
 
 
 def _few(ours: Values) -> list[str]:

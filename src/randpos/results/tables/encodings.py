@@ -18,6 +18,7 @@ from randpos.results.selection import (
     seeds_note,
     select,
 )
+from randpos.results.statistics import FEWEST
 from randpos.results.tables.cells import (
     SCORE,
     Data,
@@ -50,11 +51,23 @@ def shared_runs(
 
 
 def alike_values(runs: pl.DataFrame, read: Read) -> Values:
-    """Reads the values of cells; those of tasks that share nothing are never marked as best."""
-    apart = set(runs.filter(~pl.col("alike"))["task"])
+    """Reads the values of cells, and beside each the one over what all cells of its task share.
+
+    The best is marked among the latter, and only if the cells share at least three seeds, or all
+    that they have.
+    """
+    found, shared = values(runs, read), values(like_with_like(runs, ["encoding"], ["task"]), read)
+    most: dict[str, int] = {}
+    for (task, _), value in found.items():
+        most[task] = max(most.get(task, 0), value.seeds or 0)
     return {
-        key: dataclasses.replace(value, alike=key[0] not in apart)
-        for key, value in values(runs, read).items()
+        key: dataclasses.replace(
+            value,
+            alike=other.alike and (other.seeds or 0) >= min(FEWEST, most[key[0]]),
+            shared=other.value,
+        )
+        for key, value in found.items()
+        for other in [shared[key]]
     }
 
 

@@ -26,6 +26,7 @@ from randpos.results.tables.table import Cell, Column, Row, Table
 READ = "randomized-relative"
 SWEPT = [(task, READ) for task in ("reverse_string", "missing_duplicate")]
 """What the paper varies L for; it draws the result and prints no numbers."""
+READINGS = ["reading", "draw"]
 
 
 def compared(
@@ -57,13 +58,18 @@ def max_position(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     return Table("max-position", title, "%", columns, rows, _cells(runs, ["maximum"]), notes)
 
 
+def reading_runs(scored: pl.DataFrame, budget: Budget | None = None) -> Selection:
+    """Returns the runs that differ in the reading of an offset or in how often it is drawn."""
+    # The L of the most cells that have several readings.
+    several = rivals(scored, READINGS, ["task", "encoding", "maximum", *BUDGET])
+    budget = budget or first_budget(several, READINGS)
+    return compared(scored, usual_maximum(within(several, budget)), READINGS, budget)
+
+
 def readings(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     """What a randomized offset is, and how often positions are drawn (see docs/fidelity.md)."""
-    setting = ["reading", "draw"]
-    # The L of the most cells that have several readings.
-    several = rivals(scored, setting, ["task", "encoding", "maximum", *BUDGET])
-    budget = budget or first_budget(several, setting)
-    runs, notes = compared(scored, usual_maximum(within(several, budget)), setting, budget)
+    setting = READINGS
+    runs, notes = reading_runs(scored, budget)
     usual = (default_reading(READ), PAPER.positions.draw)
     ways = dict.fromkeys([usual, *sorted(runs.select(setting).unique().iter_rows())])
     columns = [Column("\n".join(way), f"{way[0]}, {way[1].replace('_', ' ')}") for way in ways]

@@ -31,11 +31,18 @@ class Value:
     error: float | None = None
     """Standard error of the test: of the examples and draws, not of the training."""
     alike: bool = True
-    """Whether its row has the same seeds and rates, so that the best of it may be marked."""
+    """Whether its row shares seeds and rates, so that the best of it may be marked."""
+    shared: float | None = None
+    """The same number over the seeds and rates that all cells of its row have."""
     detail: str = ""
     """Describes in words what the number summarizes, for tooltips and CSV."""
     run: str | None = None
     """The run that it comes from, if it comes from one."""
+
+    @property
+    def compared(self) -> float:
+        """The number by which the best of a row is found."""
+        return self.value if self.shared is None else self.shared
 
 
 @dataclass(frozen=True)
@@ -164,7 +171,7 @@ class Table:
     def is_best(self, row: Row, column: Column, view: View) -> bool:
         """Whether the cell is the best of its row, to the printed precision; ties all are.
 
-        Of ours only cells over as many seeds as any other of the row take part.
+        Ours are compared over the seeds and rates that all cells of the row have.
         """
         return column.key in self._best.get((row.key, view), ())
 
@@ -187,9 +194,8 @@ class Table:
         cells = {key: self.cells[row.key, key] for key in shown if (row.key, key) in self.cells}
         values = {k: v for k, c in cells.items() if (v := c.paper if view == "paper" else c.ours)}
         if view == "ours":
-            most = max((value.seeds or 0 for value in values.values()), default=0)
-            values = {k: v for k, v in values.items() if v.alike and (v.seeds or 0) == most}
-        rounded = {key: float(plain(v.value, self.digits)) for key, v in values.items()}
+            values = {key: value for key, value in values.items() if value.alike}
+        rounded = {key: float(plain(v.compared, self.digits)) for key, v in values.items()}
         return {key for key, number in rounded.items() if number == max(rounded.values())}
 
 

@@ -26,7 +26,8 @@ function showOverview(page) {
     `${number(row.complete)} of ${number(row.runs)}`, duration(row.hours), row.variant || "the paper's",
   ]);
   const heads = ["Steps", "Batch", "N", "Tasks", "Encodings", "Seeds of a cell", "Rates of a cell", "Complete", "Time", "Model and schedule"];
-  byId("what").replaceChildren(make("h3", {}, "Budgets"), simpleTable("Runs by budget", heads, budgets, 1));
+  const numerics = make("p", { class: "note" }, overview.numerics);
+  byId("what").replaceChildren(make("h3", {}, "Budgets"), simpleTable("Runs by budget", heads, budgets, 1), numerics);
   const machines = overview.where.map((row) => [
     number(row.runs), row.device, row.platform, row.python, row.packages, row.commit,
   ]);
