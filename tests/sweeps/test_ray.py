@@ -1,5 +1,6 @@
 """Sweeps on a real Ray cluster of two nodes on this machine, one of which is killed."""
 
+import importlib
 import importlib.util
 import os
 import re
@@ -7,13 +8,15 @@ import socket
 import subprocess
 import sys
 import tempfile
-from typing import IO
+from types import SimpleNamespace
+from typing import IO, Any
 
 import pytest
 
 from randpos import UserError
 from randpos.store.lock import Lock
 from randpos.sweeps import remote
+from randpos.sweeps.gateway import Gateway
 from randpos.sweeps.ray import Ray
 from randpos.sweeps.remote import work
 from tests.experiments import tiny
@@ -21,6 +24,37 @@ from tests.sweeps.processes import Command, end, environment, leftovers, outcome
 
 if importlib.util.find_spec("ray") is None:  # importing it takes seconds in every process
     pytest.skip("Ray is not installed", allow_module_level=True)
+
+
+class Unlucky(Gateway):
+    """A connection to a cluster whose jobs fail in one way before they say on which node."""
+
+    def __init__(self, problem: Exception) -> None:
+        self.said: list[dict[str, Any]] = []
+        self.send, self.needs = self.said.append, {}
+        self.ray = SimpleNamespace(remote=lambda **_: self._fail, exceptions=ray_exceptions())
+        self.problem = problem
+
+    def _fail(self, *_: Any) -> Any:
+        raise self.problem
+
+    def _is_connected(self) -> bool:
+        return True
+
+
+def ray_exceptions() -> Any:
+    return importlib.import_module("ray.exceptions")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [("NodeDiedError", "outage"), ("WorkerCrashedError", "lost")]
+)
+def test_a_node_that_dies_before_it_is_known_is_no_fault_of_the_runs(tmp_path, error, kind):
+    problem = getattr(ray_exceptions(), error)
+    gateway = Unlucky(problem("gone") if error == "NodeDiedError" else problem())
+    order = {"job": 7, "store": str(tmp_path), "members": [tiny().to_dict()], "save_every": 1.0}
+    gateway.serve(order)
+    assert [set(message) for message in gateway.said if "event" not in message] == [{"job", kind}]
 
 
 CLUSTER = """

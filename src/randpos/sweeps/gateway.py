@@ -101,7 +101,7 @@ class Gateway:
         except StorageError as error:
             end = {"refused": str(error)}
         except Exception as error:
-            end = {"lost": describe(error)}
+            end = {"outage" if self._has_failed(None) else "lost": describe(error)}
         self.send({"job": number, **end})
 
     def _run(
@@ -129,7 +129,8 @@ class Gateway:
         except self.ray.exceptions.RayError as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             reason = f"its process was lost ({type(error).__name__}: {lines[0] if lines else ''})"
-            return {"outage" if self._has_failed(node) else "lost": reason}
+            failed = isinstance(error, self.ray.exceptions.NodeDiedError) or self._has_failed(node)
+            return {"outage" if failed else "lost": reason}
         return {"end": 0}
 
     def _has_failed(self, node: str | None) -> bool:

@@ -74,7 +74,10 @@ def readings(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     ways = dict.fromkeys([usual, *sorted(runs.select(setting).unique().iter_rows())])
     columns = [Column("\n".join(way), f"{way[0]}, {way[1].replace('_', ' ')}") for way in ways]
     rows = _rows(set(runs.select("task", "encoding").iter_rows()))
-    notes.append("The first column is the paper's text; the released code differs.")
+    notes.append(
+        "The paper's text: positions for relative, distances for ALiBi, and a draw per batch; the "
+        "released code differs."
+    )
     title = f"Readings of a random offset. {SCORE}; maximum over seeds and learning rates"
     return Table("readings", title, "%", columns, rows, _cells(runs, setting), notes)
 
