@@ -54,7 +54,7 @@ def enable_cache() -> None:
         warnings.warn(f"{folder} is not writable: compiled programs are not kept.", stacklevel=2)
         return
     jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 
 
 def compile_once(program: jax.stages.Wrapped, *arguments: Any) -> jax.stages.Compiled:
