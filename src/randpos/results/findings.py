@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from randpos.paper.artifacts import ARTIFACTS, tables
-from randpos.paper.base import Artifact
+from randpos.paper.base import Artifact, Runs
 from randpos.paper.looks import encoding_label, task_label
 from randpos.results.comparison import BEST, Comparison, Difference, compare, paired
 from randpos.results.numerics_versions import numerics_sentence
@@ -60,23 +61,19 @@ def findings(records: StoreTables, store: Path, out: Path = Path("docs/results.m
 def _measured(artifact: Artifact, scored: pl.DataFrame) -> Table:
     """Makes a table without tasks that were not run; of an ablation, those with at most half of it.
 
-    Half of it is half of the longest row of an encoding that the ablation asks for: ALiBi has fewer
-    readings than relative. An ablation is made of the runs of its rows alone, so that its notes
-    name no other tasks.
+    Half of it is half of what the ablation varies for an encoding: ALiBi has fewer readings than
+    relative. An ablation is made of the runs of its rows alone, so that its notes name no other
+    tasks.
     """
     table = artifact.make_table(scored)
     filled = {row: _filled(table, row) for row in table.rows}
     if artifact.section != "Ablations":
         return dataclasses.replace(table, rows=[row for row in table.rows if filled[row]])
-    most = {
-        runs.fixed.get("encoding"): max(
-            (filled[row] for row in table.rows if _encoding(row) == runs.fixed.get("encoding")),
-            default=0,
-        )
-        for runs in artifact.runs
-    }
+    planned = {runs.fixed.get("encoding"): _settings(runs) for runs in artifact.runs}
     kept = [
-        row for row in table.rows if filled[row] > most.get(_encoding(row), len(table.columns)) / 2
+        row
+        for row in table.rows
+        if filled[row] > planned.get(_encoding(row), len(table.columns)) / 2
     ]
     keys = [row.key.split("\n") for row in kept]
     if not keys:
@@ -89,6 +86,11 @@ def _measured(artifact: Artifact, scored: pl.DataFrame) -> Table:
 def _filled(table: Table, row: Row) -> int:
     """Returns in how many cells of a row we have numbers."""
     return sum(table.cell(row, column).ours is not None for column in table.columns)
+
+
+def _settings(runs: Runs) -> int:
+    """Returns how many settings are compared on each task."""
+    return math.prod(len(values) for name, values in runs.axes.items() if name != "task")
 
 
 def _encoding(row: Row) -> str:
