@@ -1,6 +1,7 @@
 """The encoder: its size, its start, its call and what can be asked of it besides."""
 
 import itertools
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -111,7 +112,8 @@ def test_selected_outputs_are_a_slice_of_all(name):
         np.testing.assert_allclose(part, whole[:, start : start + 2], rtol=0, atol=2e-6)
 
 
-call, trace = (eqx.filter_jit(method) for method in (Encoder.__call__, Encoder.trace))
+call: Any = eqx.filter_jit(Encoder.__call__)
+trace: Any = eqx.filter_jit(Encoder.trace)
 
 
 @pytest.mark.parametrize("name", [*without((*ALIKE, "fire"), NAMES), "relative by distances"])

@@ -1,6 +1,7 @@
 """Packed parameters: the optimizer gives the same updates as on the model's own arrays."""
 
 import dataclasses
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -31,7 +32,7 @@ def test_the_optimizer_gives_the_same_updates_on_packed_parameters(name):
     optimizer = make_optimizer(experiment)
     packing = Packing(parameters, stack_blocks=name == "muon")
 
-    def update_twice(grads, state, parameters):
+    def update_twice(grads, state, parameters) -> Any:
         _, state = optimizer.update(grads, state, parameters)
         return optimizer.update(grads, state, parameters)
 
