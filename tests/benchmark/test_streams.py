@@ -10,12 +10,15 @@ from randpos.errors import UserError
 from randpos.tasks import TASKS
 from tests.oracles.tasks import MASKED, ORACLES
 
+LONG = ("listops", "binary_addition", "duplicate_string")
+
 
 @pytest.mark.parametrize(
     ("name", "lengths"),
     [
         *((name, (1, 2, 3, 11, 40)) for name in TASKS),
-        *((name, (501, 601)) for name in ("listops", "binary_addition", "duplicate_string")),
+        # Samplers of all tasks are tested up to 1,000 in tests/tasks.
+        *(pytest.param(n, (501, 601), marks=() if n in LONG else pytest.mark.slow) for n in TASKS),
     ],
 )
 def test_every_task_agrees_with_the_oracle_also_beyond_500(name, lengths):

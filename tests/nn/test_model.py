@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from randpos import ENCODINGS, Architecture, Encoder, Ordinal, Randomized, UserError
-from tests.cases import ALIKE, without
+from tests.cases import ALIKE, only, without
 from tests.small import (
     BATCH,
     BUFFER,
@@ -102,9 +102,16 @@ def test_layers_start_different():
     assert len({float(w[0, 0]) for w in weights}) == len(weights) == 4
 
 
-@pytest.mark.parametrize("name", without(ALIKE, NAMES))
-def test_selected_outputs_are_a_slice_of_all(name):
-    causal = name in ("relative", "geometric")
+def either_way(name: str, causal: bool) -> Any:
+    """One way of each encoding is quick."""
+    is_quick = name not in ALIKE and causal == (name in ("relative", "geometric"))
+    return pytest.param(name, causal, marks=() if is_quick else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(
+    ("name", "causal"), itertools.starmap(either_way, itertools.product(NAMES, (False, True)))
+)
+def test_selected_outputs_are_a_slice_of_all(name, causal):
     model, positions = encoder(name, causal=causal), Randomized(LARGEST).sample(KEY, TIME, BUFFER)
     whole = model(padded(), positions, mask=MASK)
     for start in (0, 3, 6):
@@ -116,7 +123,13 @@ call: Any = eqx.filter_jit(Encoder.__call__)
 trace: Any = eqx.filter_jit(Encoder.trace)
 
 
-@pytest.mark.parametrize("name", [*without((*ALIKE, "fire"), NAMES), "relative by distances"])
+BY_DISTANCES = [f"{name} by distances" for name in NAMES]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*without((*ALIKE, "fire"), NAMES), *only(["relative by distances"], BY_DISTANCES)],
+)
 def test_examples_with_positions_of_their_own_are_computed_as_if_alone(name):
     name, _, by_distances = name.partition(" by ")
     model, reading = encoder(name, causal=True), "distances" if by_distances else "positions"

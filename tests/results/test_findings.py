@@ -67,6 +67,19 @@ def test_a_task_with_few_values_of_l_brings_no_empty_columns() -> None:
     assert "Reverse String ·" not in section
 
 
+def test_an_encoding_with_few_readings_is_shown_beside_one_with_many() -> None:
+    kinds = [("randomized-relative", r) for r in ("positions", "distances", "released")]
+    kinds += [("randomized-alibi", reading) for reading in ("distances", "positions")]
+    results = [
+        (run("missing_duplicate", name, reading=reading, draw=draw), 0.5)
+        for name, reading in kinds
+        for draw in ("per_batch", "per_layer")
+        if name == "randomized-relative" or draw == "per_batch"
+    ]
+    section = findings(scored(results), Path("store")).split("\n## What a random offset")[1]
+    assert "Missing Duplicate · Randomized ALiBi" in section
+
+
 def test_draws_per_layer_are_compared_with_those_per_batch() -> None:
     drawn = {
         ("positions", "per_batch"): (0.5, 0.6, 0.7),

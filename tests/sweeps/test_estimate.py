@@ -18,6 +18,7 @@ from tests.experiments import random_model, tiny
 
 KINDS = ["none", "sincos", "relative", "rope", "alibi", "randomized-relative", "randomized-rope"]
 """Not geometric: most of what it computes is not matrix products, which the formula counts."""
+FEW = ("none", "relative")
 
 
 def counted(experiment: Experiment, length: int, batch: int = 8) -> float:
@@ -41,7 +42,10 @@ def counted(experiment: Experiment, length: int, batch: int = 8) -> float:
     ("encoding", "task", "length"),
     [
         *((name, "reverse_string", 60) for name in KINDS),
-        *((name, "even_pairs", 100) for name in ("none", "relative")),
+        *(
+            pytest.param(n, "even_pairs", 100, marks=() if n in FEW else pytest.mark.slow)
+            for n in KINDS
+        ),
     ],
 )
 def test_the_formula_is_within_a_tenth_of_what_xla_counts(encoding, task, length):

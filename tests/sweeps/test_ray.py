@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
 
@@ -15,6 +17,7 @@ import pytest
 
 from randpos import UserError
 from randpos.store.lock import Lock
+from randpos.sweeps import gateway as gateway_module
 from randpos.sweeps import remote
 from randpos.sweeps.gateway import Gateway
 from randpos.sweeps.ray import Ray
@@ -27,19 +30,31 @@ if importlib.util.find_spec("ray") is None:  # importing it takes seconds in eve
 
 
 class Unlucky(Gateway):
-    """A connection to a cluster whose jobs fail in one way before they say on which node."""
+    """A connection to a cluster whose jobs fail in one way before they say on which node.
 
-    def __init__(self, problem: Exception) -> None:
+    Args:
+        problem: How they fail.
+        connected: What each check of the connection finds; the last one for good.
+    """
+
+    def __init__(self, problem: Exception, connected: Sequence[bool] = (True,)) -> None:
+        self.connected = list(connected)
         self.said: list[dict[str, Any]] = []
         self.send, self.needs = self.said.append, {}
         self.ray = SimpleNamespace(remote=lambda **_: self._fail, exceptions=ray_exceptions())
         self.problem = problem
 
+    def end_of_a_job(self, store: Path) -> set[str]:
+        order = {"job": 7, "store": str(store), "members": [tiny().to_dict()], "save_every": 1.0}
+        self.serve(order)
+        (end,) = (set(message) for message in self.said if "event" not in message)
+        return end
+
     def _fail(self, *_: Any) -> Any:
         raise self.problem
 
     def _is_connected(self) -> bool:
-        return True
+        return self.connected.pop(0) if len(self.connected) > 1 else self.connected[0]
 
 
 def ray_exceptions() -> Any:
@@ -52,9 +67,16 @@ def ray_exceptions() -> Any:
 def test_a_node_that_dies_before_it_is_known_is_no_fault_of_the_runs(tmp_path, error, kind):
     problem = getattr(ray_exceptions(), error)
     gateway = Unlucky(problem("gone") if error == "NodeDiedError" else problem())
-    order = {"job": 7, "store": str(tmp_path), "members": [tiny().to_dict()], "save_every": 1.0}
-    gateway.serve(order)
-    assert [set(message) for message in gateway.said if "event" not in message] == [{"job", kind}]
+    assert gateway.end_of_a_job(tmp_path) == {"job", kind}
+
+
+@pytest.mark.parametrize(("connected", "kind"), [([False, True], "outage"), ([True], "lost")])
+def test_any_error_of_a_lost_connection_is_no_fault_of_the_runs(
+    tmp_path, monkeypatch, connected, kind
+):
+    monkeypatch.setattr(gateway_module, "CHECK_SECONDS", 0.0)
+    gateway = Unlucky(RuntimeError("not connected"), connected)
+    assert gateway.end_of_a_job(tmp_path) == {"job", kind}
 
 
 CLUSTER = """

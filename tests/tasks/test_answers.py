@@ -44,8 +44,8 @@ def check(name: str, length: int, maximum: int) -> None:
     np.testing.assert_array_equal(counted, expected_counted)
 
 
-LENGTHS = (*range(1, 21), 27, 32, 40, 41, 55, SHORT - 1, SHORT)
-"""All short lengths, at which tasks differ most, and some of every remainder."""
+LENGTHS = (*range(1, 21), 27, 32, 40, 41, 58, SHORT - 1, SHORT)
+"""All short lengths, at which tasks differ most, and longer ones of every remainder by 2 to 5."""
 
 
 @pytest.mark.parametrize("name", TASKS)

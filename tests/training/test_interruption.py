@@ -58,13 +58,16 @@ WRITES = [
     (RunFolder, "finish", 2),
     (RunFolder, "drop_checkpoints", 1),
 ]
+TOGETHER = [write for write in WRITES if write[1] in ("record", "finish")]
 
 
 @pytest.mark.parametrize(
     ("late", "strategy", "owner", "name", "calls"),
     [
         *((False, "map", *write) for write in WRITES),
-        *((True, "vmap", *write) for write in WRITES if write[1] in ("record", "finish")),
+        *(pytest.param(True, "map", *write, marks=pytest.mark.slow) for write in WRITES),
+        *(pytest.param(False, "vmap", *write, marks=pytest.mark.slow) for write in TOGETHER),
+        *((True, "vmap", *write) for write in TOGETHER),
     ],
 )
 def test_an_interrupt_at_any_write_loses_nothing(

@@ -178,7 +178,7 @@ def tasks_note(tasks: Iterable[str]) -> list[str]:
 
 
 def one_seed(seeds: Iterable[int]) -> str:
-    """Says which trainings a figure of single models shows.
+    """Writes the seeds of the models in a figure that shows one per encoding.
 
     >>> one_seed([1, 1]), one_seed([0, 2])
     ('One training per encoding: seed 1.', 'One training per encoding: seeds 0, 2.')
