@@ -8,7 +8,8 @@ Training: all tasks with the rows of Table 1 at batches 16, 32 and 128, which ar
 budgets smoke, laptop and paper, and with the other encodings at 32. Evaluation: every size of one
 task of each shape (T = n + 1, 2n and 3n) with all encodings. Each outcome is
 a line of `runs/compile-all.jsonl`; programs that compiled with the same versions are not compiled
-again.
+again. What two of them share letter for letter (the gradients of two tasks whose tokens and answers
+have the same shapes) is compiled once, since the package's cache is on, in `runs/compile-all.cache`.
 
 `--cover` takes two sevenths of them: every task with every row of Table 1, at one of the three
 batches and one of its padded sizes in turn; every other encoding on one task; every encoding at
@@ -41,6 +42,7 @@ from randpos.experiment import preset
 from randpos.numerics import VERSION, compiler_options
 from randpos.paper.artifacts import TABLE_1
 from randpos.tasks import PAPER_TASKS
+from randpos.training.compilation import enable_cache
 from randpos.training.engine import Engine
 from randpos.training.evaluation import count
 from randpos.training.step import make_member
@@ -168,7 +170,10 @@ def work(todo: Iterator[tuple[int, Program]], log: Log, lock: threading.Lock) ->
             break
         if pool is None:
             pool = ProcessPoolExecutor(
-                1, mp_context=get_context("spawn"), max_tasks_per_child=FRESH
+                1,
+                mp_context=get_context("spawn"),
+                initializer=enable_cache,
+                max_tasks_per_child=FRESH,
             )
         began = time.perf_counter()
         try:
@@ -194,6 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--log", type=Path, default=Path("runs/compile-all.jsonl"))
     options = parser.parse_args(arguments)
     log = Log(options.log)
+    os.environ["RANDPOS_CACHE"] = str(options.log.with_suffix(".cache").absolute())
     listed = covering() if options.cover else programs()
     wanted = [program for program in listed if options.only in str(program)]
     missing = [program for program in wanted if not log.is_compiled(program)]

@@ -159,6 +159,7 @@ def many_records(lengths: int = 500, seeds: int = 10) -> StoreTables:
         draws=pl.lit(1, pl.Int32),
         error=pl.lit(None, pl.Float64),
         forced=pl.lit(None, pl.Float64),
+        constant=pl.lit(None, pl.Boolean),
     )
     return StoreTables(pl.DataFrame(runs, schema=RUNS), frame.select(*ACCURACIES))
 

@@ -233,6 +233,29 @@ def test_a_training_does_not_confirm_its_own_constant_answers(
     assert score_runs(records(runs, rows))["constant"].to_list() == [constant] * 2
 
 
+@pytest.mark.parametrize(
+    ("recorded", "found"),
+    [
+        ((False, True, True, True, True), True),  # within the training lengths it does not matter
+        ((True, True, True, False, True), False),
+        ((None, True, True, True, None), False),  # one length was tested before it was recorded
+    ],
+)
+def test_what_a_test_recorded_of_constant_answers_needs_no_second_run(
+    recorded: tuple[bool | None, ...], found: bool
+) -> None:
+    alone = run("even_pairs", "rope")
+    rows = curve(alone, [0.47, 0.52, 0.55, 0.5])
+    marked = [row | {"constant": flag} for row, flag in zip(rows, recorded, strict=True)]
+    assert score_runs(records([alone], marked))["constant"].to_list() == [found]
+
+
+def test_recorded_answers_that_vary_are_not_constant_even_if_two_runs_agree() -> None:
+    runs = [run("even_pairs", "rope", seed) for seed in (0, 1)]
+    rows = [row | {"constant": False} for r in runs for row in curve(r, [0.47, 0.52, 0.55, 0.5])]
+    assert score_runs(records(runs, rows))["constant"].to_list() == [False, False]
+
+
 def test_constant_answers_may_be_more_frequent_than_chance() -> None:
     # About 0.31 of the answers to modular_arithmetic are 0, of five.
     runs = [run("modular_arithmetic", "none", seed) for seed in range(3)]

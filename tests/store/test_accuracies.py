@@ -9,7 +9,11 @@ from randpos import Accuracy, Evaluation, UserError
 from randpos.store.accuracies import accuracies_path, read_accuracies, write_accuracies
 from tests.experiments import tiny
 
-ROWS = [Accuracy(1, 0.5, 0.25, 0.1), Accuracy(2, 1 / 3, 0.0, 0.0), Accuracy(500, 1.0, 1.0)]
+ROWS = [
+    Accuracy(1, 0.5, 0.25, 0.1, constant=True),
+    Accuracy(2, 1 / 3, 0.0, 0.0, constant=False),
+    Accuracy(500, 1.0, 1.0),
+]
 
 
 def test_accuracies_read_back_exactly_and_by_length(tmp_path):
@@ -75,7 +79,7 @@ def test_what_no_test_can_measure_is_named(tmp_path, length, share):
     path = accuracies_path(tmp_path, tiny())
     table = pl.read_parquet(path)
     more = pl.DataFrame(
-        [(length, share, 0.5, None, None, 16, 0, 1)], schema=table.schema, orient="row"
+        [(length, share, 0.5, None, None, None, 16, 0, 1)], schema=table.schema, orient="row"
     )
     pl.concat([table, more]).write_parquet(path)
     if (length, share) == (3, 0.5):

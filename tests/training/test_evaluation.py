@@ -26,6 +26,7 @@ from randpos.training.batch import assemble
 from randpos.training.evaluation import (
     Counts,
     Evaluator,
+    join_parts,
     memory_pieces,
     summarize,
 )
@@ -148,6 +149,7 @@ def test_a_constant_answer_is_right_as_often_as_it_is_the_answer():
         (found,) = evaluator.test(constant(experiment, answer), [2])
         assert found.accuracy == pytest.approx((answers == answer).mean())
         assert found.whole == pytest.approx((answers == answer).all(axis=1).mean())
+        assert found.constant
 
 
 class Ones(Task):
@@ -169,7 +171,7 @@ class Ones(Task):
 def test_a_perfect_model_is_perfect():
     experiment = tiny(task="tests.training.test_evaluation:Ones", lengths=SIX)
     found = list(Evaluator(experiment).test(constant(experiment, 1), [6, 1, 3]))
-    assert found == [Accuracy(1, 1.0, 1.0), Accuracy(3, 1.0, 1.0), Accuracy(6, 1.0, 1.0)]
+    assert found == [Accuracy(n, 1.0, 1.0, constant=True) for n in (1, 3, 6)]
 
 
 STACK = tiny(
@@ -203,6 +205,34 @@ def test_accuracy_counts_answers_up_to_the_terminator(stack):
     assert point.length == 4
     assert point.accuracy == pytest.approx(right / total)
     assert point.whole == pytest.approx(whole / STACK.evaluation.batch)
+
+
+def test_answers_are_constant_where_no_two_examples_differ_in_a_counted_place(stack):
+    model, _, points = stack
+    expected = []
+    for point in points:
+        batch, tokens, positions = batch_of(STACK, point.length)
+        counts = np.asarray(batch.counted)
+        said = np.asarray(eqx.filter_jit(model)(tokens, positions))[:, -counts.shape[1] :].argmax(
+            -1
+        )
+        places = [set(said[counts[:, place], place]) for place in range(counts.shape[1])]
+        expected.append(all(len(place) <= 1 for place in places))
+    assert [point.constant for point in points] == expected
+    assert False in expected
+
+
+def test_an_example_with_a_draw_of_its_own_tells_nothing_about_constant_answers():
+    experiment = dataclasses.replace(STACK, evaluation=Evaluation(batch=3, draws=3))
+    (point,) = Evaluator(experiment).test(constant(experiment, 1), [2])
+    assert point.constant is None
+
+
+def test_constant_answers_may_differ_between_draws_but_not_between_parts():
+    one, two = (Counts(1, 2, 0, None, np.array([c]), np.array([c])) for c in (0, 1))
+    assert summarize(1, [one, two], examples=4).constant
+    assert join_parts([one, one]) == one._replace(right=2, counted=4)
+    assert summarize(1, [join_parts([one, two])], examples=4).constant is False
 
 
 def test_every_draw_has_positions_and_examples_of_its_own():

@@ -49,8 +49,12 @@ def show(rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> No
 
 
 def show_lengths(curve: Sequence[Accuracy], title: str) -> None:
-    """Prints accuracies at about a dozen lengths; those with teacher forcing only of decoders."""
+    """Prints accuracies at about a dozen lengths; those with teacher forcing only of decoders.
+
+    Where answers do not depend on the input, a column says so.
+    """
     forced = any(point.forced is not None for point in curve)
+    constant = any(point.constant for point in curve)
     rows = [
         {
             "length": point.length,
@@ -58,6 +62,7 @@ def show_lengths(curve: Sequence[Accuracy], title: str) -> None:
             "whole %": percent(point.whole),
         }
         | ({"teacher-forced %": percent(point.forced)} if forced else {})
+        | ({"constant answer": bool(point.constant)} if constant else {})
         for point in curve
     ]
     show(rows[:: max(1, len(rows) // 12)], "text", title)

@@ -31,7 +31,7 @@ TESTED = {"tested_batch": "batch", "tested_seed": "seed", "tested_draws": "draws
 OF_DECODERS = ("whole", "forced")
 """What a test of a decoder reports beside the accuracy of generated tokens."""
 FEWEST_LENGTHS = 3
-"""Lengths at which two runs must agree before their answers count as constant."""
+"""Lengths beyond N that a run must be tested at before its answers count as constant."""
 RANGES: dict[str, Range] = {
     "score": (pl.col("training_length") + 1, pl.col("test_length")),
     "in_domain": (pl.lit(1), pl.col("training_length")),
@@ -135,25 +135,33 @@ def counted_accuracies(records: StoreTables, scored: pl.DataFrame) -> pl.DataFra
 def _constant(records: StoreTables, scored: pl.DataFrame) -> pl.DataFrame:
     """Marks runs whose answers beyond training do not depend on the input.
 
-    The store has accuracies, not answers. But all runs of a task are tested on the same examples,
-    so that constant answers show as accuracies near those of a constant answer that another
-    training on the task has at every single length. A constant run without such another is missed.
+    Tests record it at each length (`Accuracy.constant`). Where they did not yet, only accuracies
+    are known. But all runs of a task are tested on the same examples, so that constant answers show
+    as accuracies near those of a constant answer that another training on the task has at every
+    single length; such a run without another one is missed.
     """
-    near = pl.col("score") <= pl.col("score_floor") + MARGIN / 100
-    rows = counted_accuracies(records, scored.filter(near))
+    rows = counted_accuracies(records, scored)
     rows = rows.filter(pl.col("length") > pl.col("training_length"))
-    curves = rows.group_by("run", *list(TESTED)[:2]).agg("length", "accuracy")
+    curves = rows.group_by("run", *list(TESTED)[:2]).agg(
+        "length",
+        "accuracy",
+        recorded=pl.col("constant").fill_null(False).all(),
+        unknown=pl.col("constant").is_null().any(),
+    )
     curves = curves.filter(pl.col("length").list.len() >= FEWEST_LENGTHS)
+    near = pl.col("score") <= pl.col("score_floor") + MARGIN / 100
     # L has no effect on ordinal positions: one training under two L must not confirm itself.
     training = pl.struct(*CELL, "learning_rate", "seed")
-    curves = curves.join(scored.select("run", "task", training=training), on="run")
+    curves = curves.join(scored.select("run", "task", near=near, training=training), on="run")
     text = [
         pl.format("{}", pl.col(name).cast(pl.List(pl.String)).list.join(" "))
         for name in ("length", "accuracy")
     ]
     trainings = pl.col("training").n_unique()
     same = trainings.over("task", "tested_batch", "tested_seed", *text) > 1
-    return curves.select("run", constant=same)
+    return curves.select(
+        "run", constant=pl.when("unknown").then(pl.col("near") & same).otherwise("recorded")
+    )
 
 
 @cache

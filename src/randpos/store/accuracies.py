@@ -22,6 +22,7 @@ SCHEMA = {
     "whole": pl.Float64,
     "error": pl.Float64,
     "forced": pl.Float64,
+    "constant": pl.Boolean,
 }
 """The fields of `Accuracy`."""
 WAY = {"batch": pl.Int32, "seed": pl.UInt32, "draws": pl.Int32}
@@ -37,7 +38,7 @@ MEASUREMENTS = Measurements(
         pl.col("error").is_null() | pl.col("error").is_between(0, math.inf, closed="left"),
         pl.col("forced").is_null() | pl.col("forced").is_between(0, 1),
     ),
-    added={"draws": 1, "error": None, "forced": None},
+    added={"draws": 1, "error": None, "forced": None, "constant": None},
 )
 
 

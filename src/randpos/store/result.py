@@ -25,6 +25,9 @@ class Accuracy(NamedTuple):
     forced: float | None = None
     """Accuracy of a decoder that reads the right answer before each token (teacher forcing), while
     `accuracy` and `whole` are those of generated answers. None for an encoder."""
+    constant: bool | None = None
+    """Whether all examples that share a draw of positions have the same answer, so that it cannot
+    depend on the input. None if that was not recorded, or each example has its own draw."""
 
 
 class CurvePoint(NamedTuple):

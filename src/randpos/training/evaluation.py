@@ -16,6 +16,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int, PyTree
 
 from randpos.errors import UserError
@@ -48,6 +49,28 @@ class Counts(NamedTuple):
     """Sequences whose counted tokens are all right."""
     forced: int | Int[Array, ""] | None = None
     """Right tokens of a decoder that reads the right answers; None for an encoder."""
+    lowest: Int[Array, "output"] | Int[np.ndarray, "output"] | None = None
+    """The smallest class among the answers at each place; at places that do not count, more than
+    any class."""
+    highest: Int[Array, "output"] | Int[np.ndarray, "output"] | None = None
+    """The largest class among the answers at each place; -1 at places that do not count."""
+
+    @property
+    def constant(self) -> bool | None:
+        """Whether all examples have the same answer; None if the answers are not known."""
+        if self.lowest is None or self.highest is None:
+            return None
+        return bool(np.all(np.asarray(self.highest) <= np.asarray(self.lowest)))
+
+
+def join_parts(parts: Sequence[Counts]) -> Counts:
+    """Returns the counts of a draw from those of its parts."""
+    right, counted, whole, forced, lowest, highest = zip(*parts, strict=True)
+    sums = (sum(map(int, values)) for values in (right, counted, whole))
+    of_forced = None if None in forced else sum(map(int, forced))
+    if None in lowest:
+        return Counts(*sums, of_forced)
+    return Counts(*sums, of_forced, np.min(lowest, axis=0), np.max(highest, axis=0))
 
 
 def summarize(length: int, draws: Sequence[Counts], examples: int) -> Accuracy:
@@ -56,7 +79,7 @@ def summarize(length: int, draws: Sequence[Counts], examples: int) -> Accuracy:
     The standard error is that of a ratio of sums over independent draws.
 
     >>> summarize(7, [Counts(6, 10, 0), Counts(8, 10, 1)], examples=20)
-    Accuracy(length=7, accuracy=0.7, whole=0.05, error=0.1, forced=None)
+    Accuracy(length=7, accuracy=0.7, whole=0.05, error=0.1, forced=None, constant=None)
     """
     right, counted, whole = (sum(values) for values in zip(*(d[:3] for d in draws), strict=True))
     forced = [d.forced for d in draws if d.forced is not None]
@@ -65,7 +88,11 @@ def summarize(length: int, draws: Sequence[Counts], examples: int) -> Accuracy:
         squares = sum((d.right - accuracy * d.counted) ** 2 for d in draws)
         error = math.sqrt(squares * len(draws) / (len(draws) - 1)) / counted
     of_forced = float(sum(forced) / counted) if forced else None
-    return Accuracy(length, accuracy, whole / examples, error, of_forced)
+    constant = [d.constant for d in draws]
+    known = None not in constant and len(draws) < examples  # an example alone has but one answer
+    return Accuracy(
+        length, accuracy, whole / examples, error, of_forced, all(constant) if known else None
+    )
 
 
 def memory_pieces(experiment: Experiment, size: int, parts: int = 1) -> int:
@@ -190,7 +217,7 @@ class Evaluator:
             firsts = range(0, per_draw, part_size(experiment, self.parts))
             where = [jnp.asarray([length, draw, first], jnp.int32) for first in firsts]
             parts = [program(parameters, *place) for place in where]
-            found.append(jax.tree.map(lambda *values: sum(map(int, values)), *parts))
+            found.append(join_parts(parts))
         return summarize(length, found, batch)
 
 
@@ -205,6 +232,8 @@ def count(
     parts: int = 1,
 ) -> Counts:
     """Counts the right tokens, all that count, and the right sequences of a part of a draw.
+
+    It also returns the range of the answers at each place, which tells constant ones.
 
     A decoder generates its answers; it never reads the right ones, except for `forced`.
 
@@ -251,4 +280,7 @@ def count(
         logits = generate_in_pieces(model, setup.layout, prompt, positions, length, count)
         right = right_generated(logits, batch, setup.task.terminator) & wanted[:, None]
     whole = jnp.all(right | ~counted, axis=-1) & wanted
-    return Counts(jnp.sum(right), jnp.sum(counted), jnp.sum(whole), forced)
+    answers, none = jnp.argmax(logits, axis=-1), logits.shape[-1]
+    lowest = jnp.min(jnp.where(counted, answers, none), axis=0)
+    highest = jnp.max(jnp.where(counted, answers, -1), axis=0)
+    return Counts(jnp.sum(right), jnp.sum(counted), jnp.sum(whole), forced, lowest, highest)

@@ -62,6 +62,7 @@ class PeriodicTests:
         """
         found = list(self.evaluator.test(state.model, self.lengths))
         for accuracy in found:
-            row = {name: value for name, value in accuracy._asdict().items() if value is not None}
+            numbers = accuracy._replace(constant=None)._asdict()
+            row = {name: value for name, value in numbers.items() if value is not None}
             folder.append(FILE, {"step": step, **row})
         return score(found, self.seen, self.longest)

@@ -115,7 +115,7 @@ def constant_note(runs: pl.DataFrame) -> list[str]:
             "task", "encoding", "constant", "runs"
         ).iter_rows()
     )
-    words = "Runs with constant answers beyond N (at every length the accuracy of another run)"
+    words = "Runs whose answers beyond N do not depend on the input"
     return [f"{words}: {names}."]
 
 
