@@ -4,7 +4,8 @@ import itertools
 import json
 
 from randpos import Accuracy
-from randpos.cli.display import plot, show, show_lengths
+from randpos.cli import display
+from randpos.cli.display import _wrapped, plot, show, show_lengths
 
 ROWS = [
     {"name": "a", "count": 1234567, "rate": 3e-4, "yes": True, "none": None},
@@ -29,6 +30,21 @@ def test_a_table_shows_every_cell(capsys):
     assert all(word in text for word in ("Things", "1,234,567", "0.0003", "yes", "é", "–"))
 
 
+def test_a_table_that_fits_looks_as_one_that_rich_lays_out(capsys, monkeypatch):
+    rows = [*ROWS, {"name": "長さ", "count": 30, "rate": 2.0, "yes": True, "none": "[bold]"}]
+    show(rows, "text", "Things")
+    quick = capsys.readouterr().out
+    monkeypatch.setattr(
+        display, "_print_lines", lambda c, columns, _: c.print(_wrapped(columns, 160))
+    )
+    show(rows, "text", "Things")
+    laid_out = capsys.readouterr().out
+    assert [x.rstrip(" ─") for x in quick.splitlines()] == [
+        x.rstrip(" ─") for x in laid_out.splitlines()
+    ]
+    assert "[bold]" in quick
+
+
 def test_lengths_show_teacher_forcing_only_of_decoders(capsys):
     generated = [Accuracy(1, 0.5, 0.25, forced=0.75), Accuracy(2, 0.4, 0.2)]  # a damaged store
     show_lengths(generated, "A decoder")
@@ -42,6 +58,13 @@ def test_lengths_show_teacher_forcing_only_of_decoders(capsys):
     text = capsys.readouterr().out
     assert "teacher-forced" not in text
     assert 10 < len(text.splitlines()) < 20
+
+
+def test_lengths_whose_answers_are_constant_are_marked(capsys):
+    show_lengths([Accuracy(1, 0.5, 0.5, constant=True), Accuracy(2, 0.4, 0.2)], "Some")
+    heading, _, *rows = capsys.readouterr().out.splitlines()[1:]
+    assert heading.endswith("constant answer")
+    assert [row.split() for row in rows] == [["1", "50.0", "50.0", "yes"], ["2", "40.0", "20.0"]]
 
 
 def points(*lengths: int, accuracy: float = 1.0) -> list[Accuracy]:

@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from randpos.store.result import Accuracy, percent
 
+Column = tuple[list[str], bool]
+"""The heading and the cells of a column, and whether they are numbers."""
 Format = Literal["text", "json"]
 SHORT = 12
 """Letters of a word that is never divided, however narrow the terminal is."""
@@ -24,28 +27,56 @@ def show(rows: Sequence[Mapping[str, Any]], form: Format, title: str = "") -> No
         print(json.dumps(list(rows), indent=1, ensure_ascii=False))
         return
     console = Console(width=None if sys.stdout.isatty() else 160)
-    table = Table(header_style="bold", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    names = list(rows[0]) if rows else []
-    texts = {name: [name.replace("_", " "), *(_cell(row[name]) for row in rows)] for name in names}
-    words = {
-        name: max(len(word) for text in column for word in str(text).split() or [""])
-        for name, column in texts.items()
-    }
-    # Words are divided where they do not fit, short ones last: an ellipsis would hide their ends.
-    tight = sum(words.values()) + 2 * len(names) > console.width
-    for name, (heading, *_) in texts.items():
-        number = isinstance(rows[0][name], int | float) and not isinstance(rows[0][name], bool)
-        table.add_column(
-            heading,
-            justify="right" if number else "left",
-            overflow="fold",
-            min_width=None if tight and words[name] > SHORT else words[name],
-        )
-    for cells in zip(*(column[1:] for column in texts.values()), strict=True):
-        table.add_row(*cells)
     if title:  # Not the table's own: a narrow table would wrap it.
         console.print(Text(title, style="italic"))
-    console.print(table)
+    if not rows:
+        return
+    names = list(rows[0])
+    texts = [[name.replace("_", " "), *(_cell(row[name]) for row in rows)] for name in names]
+    numbers = [isinstance(x, int | float) and not isinstance(x, bool) for x in rows[0].values()]
+    columns = list(zip(texts, numbers, strict=True))
+    widths = [max(map(cell_len, column)) for column in texts]
+    one_line = not any("\n" in text for column in texts for text in column)
+    if one_line and sum(widths) + 2 * len(names) <= console.width:
+        _print_lines(console, columns, widths)
+    else:
+        console.print(_wrapped(columns, console.width))
+
+
+def _print_lines(console: Console, columns: Sequence[Column], widths: Sequence[int]) -> None:
+    """Prints a table that needs no wrapping, many times as fast as rich does."""
+    padded = [
+        [
+            " " * pad + text if number else text + " " * pad
+            for text in column
+            for pad in [width - cell_len(text)]
+        ]
+        for (column, number), width in zip(columns, widths, strict=True)
+    ]
+    heading, *lines = ("  ".join(cells) for cells in zip(*padded, strict=True))
+    console.print(Text(heading, style="bold"))
+    print("─" * cell_len(heading))
+    print(*(line.rstrip() for line in lines), sep="\n")
+
+
+def _wrapped(columns: Sequence[Column], width: int) -> Table:
+    """Returns a table whose cells are divided where they do not fit."""
+    table = Table(header_style="bold", box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    words = [
+        max(len(word) for text in column for word in text.split() or [""]) for column, _ in columns
+    ]
+    # Short words are divided last: an ellipsis would hide their ends.
+    tight = sum(words) + 2 * len(columns) > width
+    for (column, number), longest in zip(columns, words, strict=True):
+        table.add_column(
+            column[0],
+            justify="right" if number else "left",
+            overflow="fold",
+            min_width=None if tight and longest > SHORT else longest,
+        )
+    for cells in zip(*(column[1:] for column, _ in columns), strict=True):
+        table.add_row(*map(Text, cells))
+    return table
 
 
 def show_lengths(curve: Sequence[Accuracy], title: str) -> None:
@@ -68,9 +99,9 @@ def show_lengths(curve: Sequence[Accuracy], title: str) -> None:
     show(rows[:: max(1, len(rows) // 12)], "text", title)
 
 
-def _cell(value: Any) -> str | Text:
-    if isinstance(value, str):  # possibly from a stored file: no markup, no terminal commands
-        return Text("".join(c if c.isprintable() or c == "\n" else "�" for c in value))
+def _cell(value: Any) -> str:
+    if isinstance(value, str):  # possibly from a stored file: no terminal commands
+        return "".join(c if c.isprintable() or c == "\n" else "�" for c in value)
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, int):

@@ -65,12 +65,18 @@ class Counts(NamedTuple):
 
 def join_parts(parts: Sequence[Counts]) -> Counts:
     """Returns the counts of a draw from those of its parts."""
-    right, counted, whole, forced, lowest, highest = zip(*parts, strict=True)
-    sums = (sum(map(int, values)) for values in (right, counted, whole))
-    of_forced = None if None in forced else sum(map(int, forced))
-    if None in lowest:
-        return Counts(*sums, of_forced)
-    return Counts(*sums, of_forced, np.min(lowest, axis=0), np.max(highest, axis=0))
+    right, counted, whole = (sum(map(int, x)) for x in zip(*(p[:3] for p in parts), strict=True))
+    forced = [int(part.forced) for part in parts if part.forced is not None]
+    lowest = [part.lowest for part in parts if part.lowest is not None]
+    highest = [part.highest for part in parts if part.highest is not None]
+    return Counts(
+        right,
+        counted,
+        whole,
+        forced=sum(forced) if forced else None,
+        lowest=np.min(lowest, axis=0) if lowest else None,
+        highest=np.max(highest, axis=0) if highest else None,
+    )
 
 
 def summarize(length: int, draws: Sequence[Counts], examples: int) -> Accuracy:
