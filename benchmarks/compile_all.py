@@ -9,7 +9,7 @@ budgets smoke, laptop and paper, and with the other encodings at 32. Evaluation:
 task of each shape (T = n + 1, 2n and 3n) with all encodings. Each outcome is
 a line of `runs/compile-all.jsonl`; programs that compiled with the same versions are not compiled
 again. What two of them share letter for letter (the gradients of two tasks whose tokens and answers
-have the same shapes) is compiled once, since the package's cache is on, in `runs/compile-all.cache`.
+have the same shapes) is compiled once: the package's cache is on, in `runs/compile-all.cache`.
 
 `--cover` takes two sevenths of them: every task with every row of Table 1, at one of the three
 batches and one of its padded sizes in turn; every other encoding on one task; every encoding at

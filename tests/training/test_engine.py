@@ -52,26 +52,30 @@ def test_a_size_is_compiled_when_a_step_first_needs_it(two_sizes):
 def test_what_is_compiled_ahead_no_step_waits_for(two_sizes, monkeypatch):
     monkeypatch.setattr(background, "available_cores", lambda: 2)
     who, compiling = make_member(GROWING), Recorder()
-    state = two_sizes.pack(two_sizes.start(who))
-    with compiled_ahead(two_sizes, state, who):
+    with compiled_ahead(two_sizes, *two_sizes.shapes(GROWING)):
         for thread in threading.enumerate():
             if thread.name == BACKGROUND:
                 thread.join(timeout=600)
+    state = two_sizes.pack(two_sizes.start(who))
     two_sizes.prepare(state, who, 0, 60, compiling)
     assert compiling.seen == []
 
 
-@pytest.mark.parametrize(("cores", "sizes", "threads"), [(1, 2, 0), (2, 1, 0), (2, 2, 1)])
-def test_nothing_is_compiled_ahead_without_a_second_core_or_size(
-    monkeypatch, cores, sizes, threads
-):
+@pytest.mark.parametrize(("cores", "threads"), [(1, 0), (2, 1)])
+def test_nothing_is_compiled_ahead_without_a_second_core(monkeypatch, two_sizes, cores, threads):
     started = []
-    monkeypatch.setattr(engine, "bucket_count", lambda *_: sizes)
     monkeypatch.setattr(background, "available_cores", lambda: cores)
     monkeypatch.setattr(background, "compile_in_background", lambda *_: started.append(1))
-    made, who = Engine(GROWING), make_member(GROWING)
-    with compiled_ahead(made, made.start(who), who):
+    with compiled_ahead(two_sizes, *two_sizes.shapes(GROWING)):
         assert len(started) == threads
+
+
+def test_shapes_are_those_of_a_packed_state(two_sizes):
+    shapes, who = two_sizes.shapes(GROWING)
+    state = two_sizes.pack(two_sizes.start(who))
+    assert jax.tree.map(lambda x: (x.shape, x.dtype), shapes) == jax.tree.map(
+        lambda x: (x.shape, x.dtype), state
+    )
 
 
 def test_packing_on_the_host_and_back_changes_no_bit(two_sizes):

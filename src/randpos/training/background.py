@@ -47,9 +47,12 @@ def compile_in_background(
 
 @contextlib.contextmanager
 def compiled_ahead(engine: Engine, state: State, who: Member) -> Iterator[None]:
-    """Compiles all sizes of a training step, shortest first, as long as the context is open."""
+    """Compiles all sizes of a training step, shortest first, as long as the context is open.
+
+    Of the packed state only the shapes matter (`Engine.shapes`).
+    """
     stopped = threading.Event()
-    if len(engine.sizes) > 1 and available_cores() > 1:
+    if available_cores() > 1:
         programs = (partial(engine.programs, state, who, size) for size in engine.sizes)
         compile_in_background(programs, stopped)
     try:

@@ -27,7 +27,7 @@ from randpos.training.compilation import Compiling, compile_once, silent
 from randpos.training.lengths import bucket_count, buckets, step_length
 from randpos.training.optimizer import make_optimizer, rate_factor, update_average
 from randpos.training.packing import Packed, Packing
-from randpos.training.step import Member, State, draw_step, gradients
+from randpos.training.step import Member, State, draw_step, gradients, make_member
 
 STEPS_PER_CALL = 20
 """Steps that are sent to the device before the host waits for their results."""
@@ -93,6 +93,12 @@ class Engine:
         """
         packed, metrics = self.advance_packed(self.pack(state), who, first, last)
         return self.unpack(packed), metrics
+
+    def shapes(self, experiment: Experiment) -> tuple[State, Member]:
+        """Returns the shapes of a packed state, and whose it is."""
+        who = make_member(experiment)
+        state = jax.eval_shape(self.start, who)
+        return jax.eval_shape(self.packing.pack_state, state), who
 
     def pack(self, state: State) -> State:
         """Packs a state, on the host: no program is compiled for it."""

@@ -154,8 +154,12 @@ def train_members(
     The caller holds the locks of the folders whose runs have not ended. With `ahead`, a thread
     compiles what later steps need; a process that has one core of many to itself has none for it.
     """
+    strategy = strategy or default_strategy()
     with contextlib.ExitStack() as stack:
         active = []
+        early = ahead and strategy == "map" and any(f.result() is None for f in folders)
+        if early:  # before the parameters are there: their shapes are enough
+            stack.enter_context(compiled_ahead(engine, *engine.shapes(members[0])))
         for number, (member, folder) in enumerate(zip(members, folders, strict=True)):
             # Read under the lock: another process may have ended the run before it released it.
             if folder.result() is not None:
@@ -163,8 +167,7 @@ def train_members(
                 continue
             folder.create(member)
             active.append(start_member(engine, number, member, folder, track, stack))
-        strategy = strategy or default_strategy()
-        if ahead and active:
+        if ahead and active and not early:
             group = next_groups(active, strategy)[0]
             stack.enter_context(compiled_ahead(engine, *join(engine, group)))
         advance_all(
