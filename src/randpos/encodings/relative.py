@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Key
 from randpos.encodings.base import Encoding, Keys, LayerNumber, Logits, Mask, Queries, View
 from randpos.encodings.sinusoids import sin_cos, sinusoid
 from randpos.errors import UserError
-from randpos.nn.attention import softmax_attention
+from randpos.nn.attention import Fixed, softmax_attention
 from randpos.nn.layers import truncated_normal
 from randpos.positions import Positions
 from randpos.settings import Shape
@@ -102,10 +102,20 @@ class Relative(Encoding):
 
     def bias(self, q: Queries, view: View, layer: LayerNumber) -> Logits:
         """Returns (q + v)·(W_r R(δ)) / √d."""
-        q = (q + self.position_bias[layer][:, None, :]) * q.shape[-1] ** -0.5
         if view.per_layer is not None:
-            return _look_up(q, view.per_layer)
-        return _swap(_rotated_product(_swap(q), self.per_head(layer), view.precomputed))
+            return _look_up(self.position_queries(q, layer), view.per_layer)
+        return _swap(self.turned(q, view, layer) @ view.precomputed.keys)
+
+    def position_queries(self, q: Queries, layer: LayerNumber) -> Queries:
+        """Returns (q + v) / √d."""
+        return (q + self.position_bias[layer][:, None, :]) * q.shape[-1] ** -0.5
+
+    def turned(
+        self, q: Queries, view: View, layer: LayerNumber
+    ) -> Float[Array, "head batch query channel"]:
+        """Returns (q + v) W_r / √d, turned by the angles of the queries."""
+        queries = _swap(self.position_queries(q, layer))
+        return _turn(queries, self.per_head(layer), view.precomputed)
 
     def attend(
         self,
@@ -117,11 +127,15 @@ class Relative(Encoding):
         layer: LayerNumber,
     ) -> Queries:
         """Attends with heads as the first axis, in which order the bias is formed."""
-        bias = _swap(self.bias(q, view, layer))
+        bias = fixed = None
+        if view.per_layer is None:
+            fixed = Fixed(self.turned(q, view, layer), view.precomputed.keys)
+        else:
+            bias = _swap(self.bias(q, view, layer))
         q, k = self.transform(q, k, view, layer)
         scale = None if view.scale is None else _swap(view.scale)
         mask = _swap(view.mask)
-        return _swap(softmax_attention(_swap(q), _swap(k), _swap(v), bias, mask, scale))
+        return _swap(softmax_attention(_swap(q), _swap(k), _swap(v), bias, mask, scale, fixed))
 
     @classmethod
     def operations(cls, shape: Shape, tokens: int) -> float:
@@ -146,24 +160,24 @@ def _swap(x):
 
 
 @jax.custom_vjp
-def _rotated_product(q, projection, waves):
-    """Projects queries [head batch query dim], rotates them, and multiplies them by the keys."""
+def _turn(q, projection, waves):
+    """Projects queries [head batch query dim] and turns them by their angles."""
     w = q.reshape(len(q), -1, q.shape[-1]) @ projection
     s, c = jnp.split(w.reshape(*q.shape[:-1], -1), 2, axis=-1)
     turned = [s * waves.sin + c * waves.cos, c * waves.sin - s * waves.cos]
-    return jnp.concatenate(turned, axis=-1) @ waves.keys
+    return jnp.concatenate(turned, axis=-1)
 
 
-def _rotated_product_backward(saved, grad):
+def _turn_backward(saved, grad):
     q, projection, waves = saved
-    a, b = jnp.split(grad @ waves.keys.T, 2, axis=-1)
+    a, b = jnp.split(grad, 2, axis=-1)
     turned = [a * waves.sin - b * waves.cos, a * waves.cos + b * waves.sin]
     d_w = jnp.concatenate(turned, axis=-1).reshape(len(q), -1, projection.shape[-1])
     d_q = (d_w @ jnp.swapaxes(projection, -1, -2)).reshape(q.shape)
     return d_q, jnp.swapaxes(q.reshape(len(q), -1, q.shape[-1]), -1, -2) @ d_w, None
 
 
-_rotated_product.defvjp(lambda *args: (_rotated_product(*args), args), _rotated_product_backward)
+_turn.defvjp(lambda *args: (_turn(*args), args), _turn_backward)
 
 
 @jax.custom_vjp

@@ -2,10 +2,15 @@
 
 import bisect
 import dataclasses
+import math
 
 from randpos.errors import UserError, check_count
 from randpos.experiment import MAX_TEST_LENGTH, Experiment
 from randpos.setup import resolve
+
+
+TOKENS_PER_SIZE = 500_000
+"""Tokens at the longest length whose test takes about as long as a program takes to compile."""
 
 
 def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[int]:
@@ -74,17 +79,26 @@ def check_longest(experiment: Experiment, longest: int) -> None:
 def sizes(experiment: Experiment, longest: int = 0) -> list[int]:
     """Returns the static lengths that tested lengths are padded to: finer where they are short.
 
+    A test of many examples has more of them, since each costs compilation and saves work.
+
     Args:
         experiment: What is tested.
         longest: Go on beyond M until this length has a size.
 
-    >>> sizes(Experiment(test_length=100), longest=300)
+    >>> from randpos.experiment import Evaluation
+    >>> few = Evaluation(batch=50, stride=10)
+    >>> sizes(Experiment(test_length=100, evaluation=few), longest=300)
     [40, 60, 90, 100, 150, 225, 325]
     """
     steps, size, bound = [], float(experiment.lengths.maximum), experiment.test_length
+    evaluation = experiment.evaluation
+    # The work that padding wastes is inverse to the number of sizes; the best number is the square
+    # root of all work over that of compiling a size. 16 sizes for the tests of a paper run.
+    work = len(lengths_to_test(experiment)) * evaluation.batch * bound
+    widest = min(100.0, bound / math.sqrt(work / TOKENS_PER_SIZE))
     while size < bound:
         steps.append(int(size))
-        size = min(size * 1.5, size + 100)
+        size = min(size * 1.5, size + widest)
     steps.append(bound)
     while steps[-1] < longest:
         next_size = max(steps[-1] + 1, int(min(steps[-1] * 1.5, steps[-1] + 100)))
