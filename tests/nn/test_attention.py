@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from randpos.nn.attention import log_visible, softmax_attention, softmax_weights
+from randpos.nn import attention
+from randpos.nn.attention import Fixed, log_visible, softmax_attention, softmax_weights
 
 B, H, Q, K, D = 2, 3, 4, 5, 6
 BIASES = [None, (1, 1, Q, K), (B, 1, Q, K), (1, H, Q, K), (B, H, Q, K)]
@@ -52,6 +53,40 @@ def test_attention_and_its_gradients_are_those_of_a_softmax_of_products_and_bias
     found = gradients(softmax_attention, *given)
     for first, other in zip(found, gradients(by_definition, *given), strict=True):
         assert first.shape == other.shape
+        np.testing.assert_allclose(first, other, atol=5e-6)
+
+
+@pytest.mark.parametrize(("bias", "mask"), CASES, ids=str)
+def test_head_by_head_attention_is_the_same(bias, mask, monkeypatch):
+    given = (*inputs(bias), some(mask))
+    together = softmax_attention(*given)
+    assert "scan" not in str(jax.make_jaxpr(softmax_attention)(*given))
+    monkeypatch.setattr(attention, "CACHED_BYTES", 0)
+    assert "scan" in str(jax.make_jaxpr(softmax_attention)(*given))
+    np.testing.assert_allclose(softmax_attention(*given), together, atol=1e-6)
+
+
+@pytest.mark.parametrize("cached", [0, attention.CACHED_BYTES], ids=["head by head", "together"])
+def test_fixed_keys_act_as_a_bias_of_their_products(cached, monkeypatch):
+    monkeypatch.setattr(attention, "CACHED_BYTES", cached)
+    q, k, v, _ = inputs(None)
+    mask, scale = some((B, 1, 1, K)), 1 + draw((B, 1, Q, 1), 8) ** 2
+    queries, keys = draw((B, H, Q, 7), 6), draw((7, K), 7)
+
+    def fixed(q, k, v, queries):
+        return softmax_attention(q, k, v, None, mask, scale, Fixed(queries, keys))
+
+    def biased(q, k, v, queries):
+        return softmax_attention(q, k, v, queries @ keys, mask, scale)
+
+    def derivatives(function):
+        def weighted(*given):
+            return jnp.sum(function(*given) * draw((B, H, Q, D), 5))
+
+        return jax.jit(jax.grad(weighted, (0, 1, 2, 3)))(q, k, v, queries)
+
+    np.testing.assert_allclose(fixed(q, k, v, queries), biased(q, k, v, queries), atol=2e-6)
+    for first, other in zip(derivatives(fixed), derivatives(biased), strict=True):
         np.testing.assert_allclose(first, other, atol=5e-6)
 
 

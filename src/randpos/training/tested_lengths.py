@@ -8,7 +8,6 @@ from randpos.errors import UserError, check_count
 from randpos.experiment import MAX_TEST_LENGTH, Experiment
 from randpos.setup import resolve
 
-
 TOKENS_PER_SIZE = 500_000
 """Tokens at the longest length whose test takes about as long as a program takes to compile."""
 
