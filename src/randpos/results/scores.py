@@ -26,7 +26,12 @@ SETTING = ["maximum", "reading", "draw"]
 CELL = ["task", "encoding", *SETTING, *BUDGET]
 FLOOR = ["task", "training_length", "test_length"]
 """What the accuracy without reading the input depends on."""
-TESTED = {"tested_batch": "batch", "tested_seed": "seed", "tested_draws": "draws"}
+TESTED = {
+    "tested_batch": "batch",
+    "tested_seed": "seed",
+    "tested_draws": "draws",
+    "tested_numerics": "numerics",
+}
 """How a run was tested, and the columns of the accuracies that say so."""
 OF_DECODERS = ("whole", "forced")
 """What a test of a decoder reports beside the accuracy of generated tokens."""
@@ -47,13 +52,15 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
     """Returns the runs with their scores, one row each.
 
     A run that was tested in several ways counts with the test that reaches from N+1 to M, then with
-    that of the most lengths, the largest batch, the most draws and the smallest seed.
+    that of the highest version of the numerics, the most lengths, the largest batch, the most draws
+    and the smallest seed.
 
     Returns:
         The columns of the runs and: `score` (mean accuracy over N+1..M), `in_domain` (over
         1..N), `upper_half` (over N/2..N), their standard errors `*_error`, `lengths` (how many were
-        tested beyond N), `tested_batch`, `tested_seed`, `tested_draws`, `learnt` (`upper_half` is
-        clearly above what is reached without reading the input), `constant` (see `_constant`),
+        tested beyond N), `tested_batch`, `tested_seed`, `tested_draws`, `tested_numerics` (null in
+        older stores), `learnt` (`upper_half` is clearly above what is reached without reading the
+        input), `constant` (see `_constant`),
         `whole` and `forced` (of decoders: the share of whole sequences and the teacher-forced
         accuracy, means over the same lengths as the score),
         `as_in_text` (positions were drawn as the paper's text says; null if they are ordinal),
@@ -70,6 +77,7 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
     tests = tests.sort(
         "run",
         pl.col("score").is_null(),
+        -pl.col("tested_numerics").fill_null(0),
         -pl.col("lengths"),
         -pl.col("tested_batch"),
         -pl.col("tested_draws"),
