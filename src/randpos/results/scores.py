@@ -58,9 +58,9 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
     Returns:
         The columns of the runs and: `score` (mean accuracy over N+1..M), `in_domain` (over
         1..N), `upper_half` (over N/2..N), their standard errors `*_error`, `lengths` (how many were
-        tested beyond N), `tested_batch`, `tested_seed`, `tested_draws`, `tested_numerics` (null in
-        older stores), `learnt` (`upper_half` is clearly above what is reached without reading the
-        input), `constant` (see `_constant`),
+        tested beyond N), `seen_lengths` (up to N), `tested_batch`, `tested_seed`, `tested_draws`,
+        `tested_numerics` (null in older stores), `learnt` (`upper_half` is clearly above what is
+        reached without reading the input), `constant` (see `_constant`),
         `whole` and `forced` (of decoders: the share of whole sequences and the teacher-forced
         accuracy, means over the same lengths as the score),
         `as_in_text` (positions were drawn as the paper's text says; null if they are ordinal),
@@ -68,8 +68,11 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
     """
     runs, rows = records.runs, _accuracies(records)
     way = ["run", *TESTED]
-    unseen = pl.col("length").is_between(*RANGES["score"])
-    lengths = rows.group_by(way).agg(lengths=unseen.sum().cast(pl.Int64))
+    counts = {"lengths": "score", "seen_lengths": "in_domain"}
+    lengths = rows.group_by(way).agg(
+        pl.col("length").is_between(*RANGES[range]).sum().cast(pl.Int64).alias(name)
+        for name, range in counts.items()
+    )
     tests = mean_accuracies(rows, way, RANGES).join(lengths, on=way, nulls_equal=True)
     for name in OF_DECODERS:
         means = _of_decoders(rows, way, name, RANGES["score"])
