@@ -11,7 +11,13 @@ from randpos.paper.looks import task_order
 from randpos.paper.published import published_cells
 from randpos.results.scores import best_rates, counted_runs
 from randpos.results.selection import like_with_like
-from randpos.results.statistics import Interval, Sample, mean_interval, welch_interval
+from randpos.results.statistics import (
+    Interval,
+    Sample,
+    mean_interval,
+    shared_error,
+    welch_interval,
+)
 
 BEST = "best"
 """Names the comparison of the best randomized encoding with the best plain one."""
@@ -59,11 +65,13 @@ class Comparison(NamedTuple):
     """Whether each side learnt the task, by most of its seeds."""
     paper: Difference | None
     """The same difference in the paper's Table 4."""
+    error: float | None = None
+    """Standard error of the tests, which the seeds share; None if it was not measured."""
 
     @property
     def ours(self) -> Difference:
-        """Our difference, with a paired t interval from three seeds on."""
-        return Difference(sum(self.gaps) / len(self.gaps), mean_interval(self.gaps))
+        """Our difference, with a paired interval from three seeds on."""
+        return Difference(sum(self.gaps) / len(self.gaps), mean_interval(self.gaps, self.error))
 
     @property
     def verdict(self) -> Verdict:
@@ -133,17 +141,31 @@ def _pair(
     if ran:
         sides = ([n for n in names if n in ran] for names in (RANDOMIZED, PLAIN))
         theirs = published_difference(task, *sides)
+    gaps, error = gaps_by_seed(left, right)
     yield Comparison(
         task,
         pair,
         randomized,
         plain,
         tuple(left["seed"]),
-        tuple(100 * (left["score"] - right["score"])),
+        gaps,
         (_in_domain(left), _in_domain(right)),
         _learnt(left, right),
         theirs,
+        error,
     )
+
+
+def gaps_by_seed(left: pl.DataFrame, right: pl.DataFrame) -> tuple[tuple[float, ...], float | None]:
+    """Returns left minus right for each seed, and the error that the seeds share, in percent.
+
+    Args:
+        left: Runs of one value of a setting, as `paired` returns them.
+        right: Those of the other.
+    """
+    error = shared_error(left["score_error"].to_list(), right["score_error"].to_list())
+    gaps = tuple(100 * (left["score"] - right["score"]))
+    return gaps, None if error is None else 100 * error
 
 
 def paired(

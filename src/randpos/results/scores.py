@@ -269,6 +269,7 @@ def cells(scored: pl.DataFrame) -> pl.DataFrame:
         .agg(
             rate=pl.col("learning_rate").first(),
             scores=pl.col("score").sort_by("seed"),
+            errors=pl.col("score_error").sort_by("seed"),
             mean=pl.col("score").mean(),
             sd=pl.col("score").std(ddof=1),
             mean_in_domain=pl.col("in_domain").mean(),
