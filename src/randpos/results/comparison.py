@@ -1,6 +1,8 @@
 """Compares randomized with plain encodings, seed by seed, and with the paper's difference."""
 
-from collections.abc import Collection, Iterator
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -12,6 +14,7 @@ from randpos.paper.published import published_cells
 from randpos.results.scores import best_rates, counted_runs
 from randpos.results.selection import like_with_like
 from randpos.results.statistics import (
+    FEWEST,
     Interval,
     Sample,
     mean_interval,
@@ -97,6 +100,57 @@ class Comparison(NamedTuple):
                 return "clear here only"
             case ours, theirs:
                 return "same sign as in the paper" if ours == theirs else "opposite sign"
+
+
+class MeanDifference(NamedTuple):
+    """Randomized minus plain, as a mean over pairs of encodings and over seeds, in percent."""
+
+    pairs: list[Comparison]
+    """The pairs that the mean is over."""
+    seeds: int
+    value: float
+    interval: Interval | None
+    error: float | None
+    """Standard error of the tests; None if that of a pair was not measured."""
+    paper: float | None
+    """The mean of the paper's differences over the same pairs; None if it lacks one."""
+
+
+def mean_difference(found: Iterable[Comparison]) -> MeanDifference | None:
+    """Returns the mean difference of the pairs that were learnt, over the seeds that all have.
+
+    A pair is left out if neither side has learnt the task. It counts if one side has: otherwise
+    the mean would not see that the other has failed. Pairs of too few seeds for an interval are
+    left out where others have enough.
+
+    Args:
+        found: Comparisons of randomized encodings with their plain forms.
+
+    Returns:
+        The mean; None without such a pair, and if the pairs have no seed in common.
+    """
+    learnt = [pair for pair in found if any(pair.learnt)]
+    pairs = [pair for pair in learnt if len(pair.seeds) >= FEWEST] or learnt
+    seeds = sorted(set.intersection(*(set(pair.seeds) for pair in pairs))) if pairs else []
+    if not seeds:
+        return None
+    gaps = [dict(zip(pair.seeds, pair.gaps, strict=True)) for pair in pairs]
+    means = [sum(gap[seed] for gap in gaps) / len(pairs) for seed in seeds]
+    # The pairs of a task are tested on the same examples: their errors may have the same sign.
+    by_task = defaultdict[str, float](float)
+    for pair in pairs:
+        by_task[pair.task] += pair.error or 0.0
+    known = all(pair.error is not None for pair in pairs)
+    error = math.hypot(*by_task.values()) / len(pairs) if known else None
+    paper = [pair.paper.value for pair in pairs if pair.paper]
+    return MeanDifference(
+        pairs,
+        len(seeds),
+        sum(means) / len(means),
+        mean_interval(means, error),
+        error,
+        sum(paper) / len(paper) if len(paper) == len(pairs) else None,
+    )
 
 
 def compare(runs: pl.DataFrame) -> Iterator[Comparison]:
