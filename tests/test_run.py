@@ -165,6 +165,14 @@ def test_the_figure_has_the_mean_over_seeds_and_a_band(run):
     assert edges[:, 1].min() == pytest.approx(100 * lowest)
 
 
+def test_the_figure_has_only_lengths_that_all_seeds_were_tested_at(run):
+    run.evaluate()
+    Run(run.folders[:1]).evaluate(max_length=8)
+    (axes,) = run.plot().axes
+    assert list(axes.lines[0].get_xdata()) == [1, 2, 3, 4, 5, 6]
+    assert max(axes.collections[0].get_paths()[0].vertices[:, 0]) == 6
+
+
 def test_longer_lengths_than_planned_are_added_and_change_no_score(run):
     short = run.evaluate()
     before = run.scores()

@@ -180,6 +180,8 @@ class Run:
     def plot(self, evaluation: Evaluation | None = None) -> "Figure":
         """Draws accuracy over length: the mean over seeds, and a band from the worst to the best.
 
+        Only lengths that all tested seeds of a learning rate share are drawn.
+
         Args:
             evaluation: How the members were tested; by default as the experiment says.
 
