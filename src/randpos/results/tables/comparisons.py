@@ -21,7 +21,7 @@ from randpos.results.tables.cells import (
     listed,
     values,
 )
-from randpos.results.tables.encodings import alike_values, shared_runs
+from randpos.results.tables.encodings import alike_values, maximum_note, shared_runs
 from randpos.results.tables.labels import encoding_columns, task_rows
 from randpos.results.tables.table import Column, Row, Table, Value
 
@@ -42,7 +42,7 @@ def gains(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
         if key in ours or key[0] not in {task for task, _ in ours}
     }
     ours, theirs = _best_sides(ours), _best_sides(theirs)
-    notes.append(f"Maximum over {seeds_note(runs)}")
+    notes += [f"Maximum over {seeds_note(runs)}", *maximum_note(runs.filter("alike"))]
     notes += _add_means(ours, theirs)
     columns = [
         Column("plain", "Best of none and plain"),
