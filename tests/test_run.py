@@ -82,12 +82,12 @@ def test_only_missing_lengths_are_tested(run):
 
     options = Evaluation(stride=3, batch=16)
     some = run.evaluate(options, report)
-    assert [[a.length for a in curve] for curve in some] == [[1, 2, 4, 5, 6]] * 2
+    assert [[a.length for a in curve] for curve in some] == [[1, 3, 4, 5, 6]] * 2
     assert reports == [(member, a) for member in (0, 1) for a in some[member]]
     reports.clear()
     every = run.evaluate(dataclasses.replace(options, stride=1), report)
-    assert [(member, a.length) for member, a in reports] == [(0, 3), (1, 3)]
-    assert [a for a in every[0] if a.length != 3] == some[0]
+    assert [(member, a.length) for member, a in reports] == [(0, 2), (1, 2)]
+    assert [a for a in every[0] if a.length != 2] == some[0]
     reports.clear()
     assert run.evaluate(options, report) == some
     assert reports == []
@@ -163,6 +163,14 @@ def test_the_figure_has_the_mean_over_seeds_and_a_band(run):
     edges = band.get_paths()[0].vertices
     lowest = min(a.accuracy for curve in curves for a in curve)
     assert edges[:, 1].min() == pytest.approx(100 * lowest)
+
+
+def test_the_figure_has_only_lengths_that_all_seeds_were_tested_at(run):
+    run.evaluate()
+    Run(run.folders[:1]).evaluate(max_length=8)
+    (axes,) = run.plot().axes
+    assert list(axes.lines[0].get_xdata()) == [1, 2, 3, 4, 5, 6]
+    assert max(axes.collections[0].get_paths()[0].vertices[:, 0]) == 6
 
 
 def test_longer_lengths_than_planned_are_added_and_change_no_score(run):

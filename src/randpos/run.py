@@ -14,10 +14,10 @@ Here a tiny model learns to reverse up to four bits, from two seeds, and is test
 ... )
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     run = randpos.train(experiment, seeds=[0, 1], store=folder)
-...     curves = run.evaluate(randpos.Evaluation(stride=2, batch=16))
+...     curves = run.evaluate(randpos.Evaluation(stride=3, batch=16))
 ...     model = run.model(member=1)
 >>> [point.length for point in curves[0]]
-[1, 4, 5, 6]
+[1, 3, 4, 5, 6]
 >>> model.embedding.shape  # two bits, the placeholder and padding
 (4, 8)
 """
@@ -179,6 +179,8 @@ class Run:
 
     def plot(self, evaluation: Evaluation | None = None) -> "Figure":
         """Draws accuracy over length: the mean over seeds, and a band from the worst to the best.
+
+        Only lengths that all tested seeds of a learning rate share are drawn.
 
         Args:
             evaluation: How the members were tested; by default as the experiment says.

@@ -70,12 +70,14 @@ def plot_run(run: "Run", evaluation: Evaluation | None = None) -> "Figure":
     figure = Figure(figsize=(6, 3.5), layout="constrained")
     axes = figure.subplots()
     for (rate,), rows in found.group_by("learning_rate", maintain_order=True):
+        seeds = rows["seed"].n_unique()
+        # A mean over other members at every length would jump.
+        rows = rows.filter(pl.len().over("length") == seeds)
         accuracy = 100 * pl.col("accuracy")
         curves = rows.group_by("length").agg(
             mean=accuracy.mean(), low=accuracy.min(), high=accuracy.max()
         )
         curves = curves.sort("length")
-        seeds = rows["seed"].n_unique()
         label = f"rate {rate:g}" + (f", mean of {seeds} seeds" if seeds > 1 else "")
         (line,) = axes.plot(curves["length"], curves["mean"], marker=".", label=label)
         if seeds > 1:

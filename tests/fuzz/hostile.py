@@ -185,13 +185,18 @@ def tables() -> st.SearchStrategy[bytes]:
     shares = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from([0.5, -1e308, 1e308])
 
     counts = st.sampled_from([16, 0, -5])
-    ways = st.tuples(counts, st.just(0), counts)
+    ways = st.tuples(counts, st.just(0), counts, counts)
 
     @st.composite
     def right(draw: st.DrawFn) -> bytes:
         size = draw(many)
         rows = [
-            (draw(lengths), *(draw(shares) for _ in range(len(SCHEMA) - 1)), *draw(ways))
+            (
+                draw(lengths),
+                *(draw(shares) for _ in range(len(SCHEMA) - 2)),
+                draw(st.sampled_from([True, False, None])),  # constant
+                *draw(ways),
+            )
             for _ in range(size)
         ]
         nulls = draw(st.booleans())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from randpos.bits import VERSION
 from randpos.catalog import PAPER_COMBINATIONS
 from randpos.errors import UserError
 from randpos.experiment import Experiment
@@ -160,6 +161,7 @@ def many_records(lengths: int = 500, seeds: int = 10) -> StoreTables:
         error=pl.lit(None, pl.Float64),
         forced=pl.lit(None, pl.Float64),
         constant=pl.lit(None, pl.Boolean),
+        numerics=pl.lit(VERSION, pl.Int32),
     )
     return StoreTables(pl.DataFrame(runs, schema=RUNS), frame.select(*ACCURACIES))
 

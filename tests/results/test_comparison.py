@@ -29,6 +29,21 @@ def test_differences_are_paired_by_seed() -> None:
     assert found.in_domain == (100.0, 100.0)
 
 
+def test_a_difference_is_as_uncertain_as_the_tests_that_its_seeds_share() -> None:
+    runs, rows = [], []
+    for name, score in (("randomized-relative", 0.65), ("relative", 0.6)):
+        for seed in range(3):
+            runs.append(run("missing_duplicate", name, seed))
+            error = 0.04 if name == "relative" else 0.03
+            rows += accuracies_of(runs[-1], score + seed / 1000, draws=3, error=error)
+    found = next(compare(score_runs(records(runs, rows))))
+    assert found.ours.interval is not None
+    # Each gap is 5 points. Two tested lengths weigh one half each of the score, about.
+    half = stats.norm.ppf(0.975) * 5 / 2**0.5
+    assert found.ours.interval == pytest.approx((5 - half, 5 + half), rel=1e-3)
+    assert found.verdict == "clear in the paper only"  # By its seeds alone it would be clear here.
+
+
 def test_best_is_compared_with_best_on_both_sides_over_the_encodings_that_ran() -> None:
     ran = ["none", "sincos", "relative", "randomized-sincos", "randomized-relative"]
     scores = [[0.5, 0.5], [0.2, 0.2], [0.6, 0.8], [0.7, 0.7], [0.9, 0.9]]

@@ -52,6 +52,13 @@ def test_the_best_seed_is_followed_through_its_budgets() -> None:
     np.testing.assert_allclose(found.test, [[6.0, 0.7], [12.0, 0.95]])
 
 
+def test_one_lucky_seed_does_not_choose_the_rate() -> None:
+    runs = [trained(BASE, 0.94, 10.0, seed=seed, learning_rate=1e-4) for seed in range(3)]
+    lucky = trained(BASE, 0.99, 10.0, seed=3, learning_rate=5e-4)
+    found = compare_efficiency(join(*runs, lucky, trained(LONG, 0.95, 80.0))).short
+    assert (found.learning_rate, found.seed) == (1e-4, 0)
+
+
 def test_only_runs_of_one_model_and_batch_are_compared() -> None:
     small = Architecture(dim=16)
     store = join(

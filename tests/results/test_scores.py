@@ -1,17 +1,21 @@
 """Scores of all runs at once, the test that counts, and what a cell makes of its runs."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from randpos import Experiment
+from randpos import Experiment, Run
 from randpos.results.scores import cells, counted_accuracies, score_runs
+from randpos.store.accuracies import write_accuracies
 from randpos.store.result import Accuracy
-from randpos.store.tables import StoreTables
+from randpos.store.tables import StoreTables, read_store
 from randpos.training.mean_accuracy import in_domain, score
+from tests.experiments import tiny
 from tests.results.stores import USUAL, accuracies_of, many_records, records, run, scored
+from tests.sweeps import synthetic
 
 
 def only(frame: pl.DataFrame) -> dict[str, Any]:
@@ -62,6 +66,39 @@ def test_more_lengths_count_more_than_more_examples() -> None:
     fine.append({**fine[-1], "length": 250})
     coarse = accuracies_of(experiment, 0.75, batch=1000)
     assert only(score_runs(records([experiment], [*fine, *coarse])))["tested_batch"] == 16
+
+
+@pytest.mark.parametrize(("older", "newer"), [(2, 7), (7, 2)])
+def test_accuracies_of_two_versions_of_the_numerics_are_never_mixed(
+    older: int, newer: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = synthetic.write_run(tmp_path, tiny(), lengths=[])
+    for version, accuracy in ((older, 0.25), (newer, 0.75)):
+        monkeypatch.setattr("randpos.store.accuracies.VERSION", version)
+        # The older test has a length more, which must not enter the newer one.
+        lengths = (1, 4, 5, 6) if version == 7 else (1, 4, 5, 6, 3)
+        rows = [Accuracy(n, accuracy, 0.0) for n in lengths]
+        write_accuracies(trained.path, tiny(), rows)
+    monkeypatch.setattr("randpos.store.accuracies.VERSION", 7)
+    store = read_store(tmp_path)
+    row = only(score_runs(store))
+    own = Run((trained,))
+    assert row["tested_numerics"] == 7
+    assert (row["score"], row["in_domain"]) == (own.score(), own.in_domain())
+    assert row["score"] == (0.75 if newer == 7 else 0.25)
+    assert set(counted_accuracies(store, score_runs(store))["accuracy"]) == {row["score"]}
+
+
+def test_a_version_that_was_recorded_counts_more_than_none() -> None:
+    # Stores of before do not say under which version a run was tested.
+    experiment = run("even_pairs", "none")
+    rows = [
+        *accuracies_of(experiment, 0.5, numerics=None),
+        *accuracies_of(experiment, 0.75, numerics=7),
+    ]
+    assert only(score_runs(records([experiment], rows)))["score"] == 0.75
+    older = rows[:4]
+    assert only(score_runs(records([experiment], older)))["score"] == 0.5
 
 
 def test_a_run_that_was_not_tested_up_to_its_end_has_no_score() -> None:

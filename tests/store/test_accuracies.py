@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from randpos import Accuracy, Evaluation, UserError
+from randpos.bits import VERSION
 from randpos.store.accuracies import accuracies_path, read_accuracies, write_accuracies
 from tests.experiments import tiny
 
@@ -28,7 +29,8 @@ def test_nothing_written_is_nothing_read(tmp_path):
 def test_others_read_the_file_too(tmp_path):
     write_accuracies(tmp_path, tiny(), ROWS)
     table = pl.read_parquet(accuracies_path(tmp_path, tiny()))
-    way = {"batch": tiny().evaluation.batch, "seed": tiny().evaluation.seed, "draws": 1}
+    options = tiny().evaluation
+    way = {"batch": options.batch, "seed": options.seed, "draws": 1, "numerics": VERSION}
     assert table.to_dicts() == [row._asdict() | way for row in ROWS]
 
 
@@ -79,7 +81,7 @@ def test_what_no_test_can_measure_is_named(tmp_path, length, share):
     path = accuracies_path(tmp_path, tiny())
     table = pl.read_parquet(path)
     more = pl.DataFrame(
-        [(length, share, 0.5, None, None, None, 16, 0, 1)], schema=table.schema, orient="row"
+        [(length, share, 0.5, None, None, None, 16, 0, 1, 7)], schema=table.schema, orient="row"
     )
     pl.concat([table, more]).write_parquet(path)
     if (length, share) == (3, 0.5):

@@ -10,7 +10,13 @@ from pathlib import Path
 import polars as pl
 
 from randpos import Accuracy, Experiment
-from randpos.store.accuracies import SCHEMA, WAY, accuracies_path, write_accuracies
+from randpos.store.accuracies import (
+    SCHEMA,
+    WAY,
+    accuracies_path,
+    way_of_testing,
+    write_accuracies,
+)
 from randpos.store.folder import RunFolder, Store
 from randpos.store.result import CurvePoint, Result, Status
 from randpos.training.tested_lengths import lengths_to_test
@@ -68,7 +74,7 @@ def write_many(store: Path, count: int) -> None:
             (folder / name).write_bytes(content)
         if number % len(kinds) == 0:
             rows = pl.DataFrame(accuracies(seed, range(1, 501)), schema=SCHEMA, orient="row")
-            values = {"batch": 500, "seed": 0, "draws": 1}
+            values = way_of_testing(experiment)
             way = {name: pl.lit(value, WAY[name]) for name, value in values.items()}
             rows.with_columns(**way).write_parquet(path)
             tested = path.read_bytes()

@@ -10,6 +10,7 @@ from randpos import Evaluation, PositionOptions, UserError
 from randpos.store.tables import pack, read_store
 from randpos.sweeps import estimate
 from randpos.sweeps.plan import make_jobs, make_plan
+from randpos.training.tested_lengths import earlier_lengths, lengths_to_test
 from tests.experiments import tiny
 from tests.sweeps.synthetic import write_run
 
@@ -55,6 +56,18 @@ def test_done_failed_and_missing_are_told_apart(store):
     assert [(experiment.seed, why) for experiment, why in plan.failed] == [(2, "out of luck")]
     assert seeds(plan.missing) == [3, 4, 5, 6, 7]
     assert files(store) == before
+
+
+@pytest.mark.parametrize(("lengths", "done"), [([1, 4, 5, 6], True), ([1, 4, 5], False)])
+def test_a_packed_run_that_was_tested_at_the_lengths_of_the_earlier_rule_is_done(
+    tmp_path, lengths, done
+):
+    strided = tiny(evaluation=Evaluation(stride=2, batch=16))
+    assert (earlier_lengths(strided), lengths_to_test(strided)) == ([1, 4, 5, 6], [*range(1, 7)])
+    write_run(tmp_path / "runs", strided, lengths=lengths)
+    pack(read_store(tmp_path / "runs"), tmp_path / "packed")
+    plan = make_plan([strided], tmp_path / "packed")
+    assert (plan.done, plan.missing) == (([strided], []) if done else ([], [strided]))
 
 
 def test_failed_runs_are_missing_when_they_are_retried_and_nothing_is_written(store):

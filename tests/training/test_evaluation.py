@@ -1,7 +1,6 @@
 """Accuracy per length, and the score."""
 
 import dataclasses
-from collections import Counter
 
 import equinox as eqx
 import jax
@@ -18,6 +17,7 @@ from randpos import (
     Schedule,
     Task,
     UserError,
+    preset,
     resolve,
 )
 from randpos.numerics import random_stream
@@ -30,6 +30,7 @@ from randpos.training.evaluation import (
     memory_pieces,
     summarize,
 )
+from randpos.training.mean_accuracy import mean_accuracy
 from randpos.training.tested_lengths import lengths_to_test, sizes
 from tests.experiments import random_model, tiny
 
@@ -44,18 +45,36 @@ def test_the_paper_tests_every_length_up_to_five_hundred():
     assert lengths_to_test(Experiment()) == list(range(1, 501))
 
 
-@pytest.mark.parametrize(("stride", "residues"), [(2, 2), (5, 3), (10, 5), (20, 2), (20, 4)])
-def test_strided_lengths_meet_all_residues_equally_often(stride, residues):
-    windows = 10 * stride * residues
-    experiment = Experiment(
-        task="even_pairs",
-        encoding="none",
-        test_length=windows * stride,
-        lengths=Schedule(maximum=stride),
-        evaluation=Evaluation(stride=stride),
-    )
-    found = Counter(n % residues for n in lengths_to_test(experiment))
-    assert all(5 * stride <= found[residue] <= 15 * stride for residue in range(residues))
+LAPTOP = preset("laptop")
+STRIDED = [LAPTOP, preset("overnight")]
+STRIDED += [Experiment(evaluation=Evaluation(stride=stride)) for stride in (2, 10, 20, 25)]
+
+
+def weight(experiment: Experiment, first: int, last: int, modulus: int, residue: int) -> float:
+    """The mean accuracy of a model that is right at the lengths of one residue only."""
+    lengths = lengths_to_test(experiment)
+    share = mean_accuracy([Accuracy(n, n % modulus == residue, 0) for n in lengths], first, last)
+    assert share is not None
+    return share
+
+
+@pytest.mark.parametrize("experiment", STRIDED, ids=lambda e: f"{e.steps}-{e.evaluation.stride}")
+def test_odd_and_even_lengths_weigh_about_the_same_in_all_ranges(experiment):
+    seen = experiment.lengths.maximum
+    for first, last in ((1, seen), (seen // 2, seen), (seen + 1, experiment.test_length)):
+        assert 0.35 <= weight(experiment, first, last, 2, 1) <= 0.65
+
+
+@pytest.mark.parametrize("modulus", [2, 3, 4, 5])
+def test_at_the_laptop_budget_no_residue_has_much_more_weight_than_others(modulus):
+    for residue in range(modulus):
+        assert abs(weight(LAPTOP, 41, 200, modulus, residue) - 1 / modulus) < 0.08
+        for first in (1, 20):
+            assert weight(LAPTOP, first, 40, modulus, residue) < 0.55
+
+
+def test_a_strided_test_takes_no_more_lengths_than_one_in_each_window_and_the_ends():
+    assert [len(lengths_to_test(experiment)) for experiment in STRIDED[:2]] == [14, 24]
 
 
 def test_every_window_of_a_stride_has_a_length():
@@ -70,6 +89,14 @@ def test_both_ends_of_both_ranges_are_always_tested(stride):
     assert {1, 40, 41, 500} <= set(found)
     assert found == sorted(set(found))
     assert len(found) <= 500 // stride + 4
+
+
+def test_lengths_beyond_m_leave_the_others_as_they_are():
+    planned, found = lengths_to_test(LAPTOP), lengths_to_test(LAPTOP, 201)
+    assert found == [*planned, 201]
+    longer = lengths_to_test(dataclasses.replace(LAPTOP, encoding="rope"), 390)
+    assert longer[: len(planned)] == planned
+    assert [-(-n // 20) for n in longer[len(planned) :]] == [*range(11, 21)]
 
 
 def test_a_shorter_test_ends_at_its_longest_length():

@@ -174,14 +174,15 @@ class Reproduce:
 
 def show_curves(records: StoreTables, experiments: Sequence[Experiment]) -> None:
     """Draws accuracy over length in the terminal, task by task, the first run of each encoding."""
+    from randpos.results.scores import counted_accuracies, score_runs
     from randpos.tasks import get_task
 
-    by_way = records.accuracies.partition_by("run", "batch", "seed", as_dict=True)
+    by_run = counted_accuracies(records, score_runs(records)).partition_by("run", as_dict=True)
     for task in dict.fromkeys(experiment.task for experiment in experiments):
         curves: dict[str, list[Accuracy]] = {}
         runs = [experiment for experiment in experiments if experiment.task == task]
         for run in runs:
-            rows = by_way.get((run.digest, run.evaluation.batch, run.evaluation.seed))
+            rows = by_run.get((run.digest,))
             if run.encoding not in curves and rows is not None:
                 found = rows.select(Accuracy._fields).iter_rows()
                 curves[run.encoding] = [Accuracy(*row) for row in found]

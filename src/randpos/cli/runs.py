@@ -195,8 +195,8 @@ def show_list(tables: StoreTables, form: Format) -> None:
 def named_curves(accuracies: pl.DataFrame) -> dict[str, list[Accuracy]]:
     """Returns the accuracies by length of every test of a run, named by how it was tested."""
     return {
-        ", ".join(f"{name} {value}" for name, value in zip(WAY, way, strict=True)): [
-            Accuracy(*row) for row in table.select(*SCHEMA).iter_rows()
-        ]
+        ", ".join(
+            f"{name} {value}" for name, value in zip(WAY, way, strict=True) if value is not None
+        ): [Accuracy(*row) for row in table.select(*SCHEMA).iter_rows()]
         for way, table in accuracies.group_by(*WAY, maintain_order=True)
     }

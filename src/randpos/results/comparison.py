@@ -1,6 +1,8 @@
 """Compares randomized with plain encodings, seed by seed, and with the paper's difference."""
 
-from collections.abc import Collection, Iterator
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -11,7 +13,14 @@ from randpos.paper.looks import task_order
 from randpos.paper.published import published_cells
 from randpos.results.scores import best_rates, counted_runs
 from randpos.results.selection import like_with_like
-from randpos.results.statistics import Interval, Sample, mean_interval, welch_interval
+from randpos.results.statistics import (
+    FEWEST,
+    Interval,
+    Sample,
+    mean_interval,
+    shared_error,
+    welch_interval,
+)
 
 BEST = "best"
 """Names the comparison of the best randomized encoding with the best plain one."""
@@ -59,11 +68,13 @@ class Comparison(NamedTuple):
     """Whether each side learnt the task, by most of its seeds."""
     paper: Difference | None
     """The same difference in the paper's Table 4."""
+    error: float | None = None
+    """Standard error of the tests, which the seeds share; None if it was not measured."""
 
     @property
     def ours(self) -> Difference:
-        """Our difference, with a paired t interval from three seeds on."""
-        return Difference(sum(self.gaps) / len(self.gaps), mean_interval(self.gaps))
+        """Our difference, with a paired interval from three seeds on."""
+        return Difference(sum(self.gaps) / len(self.gaps), mean_interval(self.gaps, self.error))
 
     @property
     def verdict(self) -> Verdict:
@@ -89,6 +100,57 @@ class Comparison(NamedTuple):
                 return "clear here only"
             case ours, theirs:
                 return "same sign as in the paper" if ours == theirs else "opposite sign"
+
+
+class MeanDifference(NamedTuple):
+    """Randomized minus plain, as a mean over pairs of encodings and over seeds, in percent."""
+
+    pairs: list[Comparison]
+    """The pairs that the mean is over."""
+    seeds: int
+    value: float
+    interval: Interval | None
+    error: float | None
+    """Standard error of the tests; None if that of a pair was not measured."""
+    paper: float | None
+    """The mean of the paper's differences over the same pairs; None if it lacks one."""
+
+
+def mean_difference(found: Iterable[Comparison]) -> MeanDifference | None:
+    """Returns the mean difference of the pairs that were learnt, over the seeds that all have.
+
+    A pair is left out if neither side has learnt the task. It counts if one side has: otherwise
+    the mean would not see that the other has failed. Pairs of too few seeds for an interval are
+    left out where others have enough.
+
+    Args:
+        found: Comparisons of randomized encodings with their plain forms.
+
+    Returns:
+        The mean; None without such a pair, and if the pairs have no seed in common.
+    """
+    learnt = [pair for pair in found if any(pair.learnt)]
+    pairs = [pair for pair in learnt if len(pair.seeds) >= FEWEST] or learnt
+    seeds = sorted(set.intersection(*(set(pair.seeds) for pair in pairs))) if pairs else []
+    if not seeds:
+        return None
+    gaps = [dict(zip(pair.seeds, pair.gaps, strict=True)) for pair in pairs]
+    means = [sum(gap[seed] for gap in gaps) / len(pairs) for seed in seeds]
+    # The pairs of a task are tested on the same examples: their errors may have the same sign.
+    by_task = defaultdict[str, float](float)
+    for pair in pairs:
+        by_task[pair.task] += pair.error or 0.0
+    known = all(pair.error is not None for pair in pairs)
+    error = math.hypot(*by_task.values()) / len(pairs) if known else None
+    paper = [pair.paper.value for pair in pairs if pair.paper]
+    return MeanDifference(
+        pairs,
+        len(seeds),
+        sum(means) / len(means),
+        mean_interval(means, error),
+        error,
+        sum(paper) / len(paper) if len(paper) == len(pairs) else None,
+    )
 
 
 def compare(runs: pl.DataFrame) -> Iterator[Comparison]:
@@ -133,17 +195,31 @@ def _pair(
     if ran:
         sides = ([n for n in names if n in ran] for names in (RANDOMIZED, PLAIN))
         theirs = published_difference(task, *sides)
+    gaps, error = gaps_by_seed(left, right)
     yield Comparison(
         task,
         pair,
         randomized,
         plain,
         tuple(left["seed"]),
-        tuple(100 * (left["score"] - right["score"])),
+        gaps,
         (_in_domain(left), _in_domain(right)),
         _learnt(left, right),
         theirs,
+        error,
     )
+
+
+def gaps_by_seed(left: pl.DataFrame, right: pl.DataFrame) -> tuple[tuple[float, ...], float | None]:
+    """Returns left minus right for each seed, and the error that the seeds share, in percent.
+
+    Args:
+        left: Runs of one value of a setting, as `paired` returns them.
+        right: Those of the other.
+    """
+    error = shared_error(left["score_error"].to_list(), right["score_error"].to_list())
+    gaps = tuple(100 * (left["score"] - right["score"]))
+    return gaps, None if error is None else 100 * error
 
 
 def paired(

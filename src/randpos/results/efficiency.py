@@ -20,6 +20,7 @@ from jaxtyping import Float
 from randpos.errors import UserError
 from randpos.results.scores import (
     PAPER,
+    best_rates,
     best_runs,
     counted_accuracies,
     score_runs,
@@ -37,7 +38,7 @@ Curve = Float[np.ndarray, "point 2"]
 
 
 class Contender(NamedTuple):
-    """One way to train: its best seed and learning rate, and the other seeds at that rate."""
+    """One way to train: the best seed at the best learning rate, and the other seeds at it."""
 
     encoding: str
     training_length: int
@@ -173,7 +174,7 @@ def _contender(records: StoreTables, runs: pl.DataFrame, lengths: tuple[int, int
             f"lengths {lengths[0]} to {lengths[1]}; run {REMEDY} first."
         )
     longest = tested.filter(pl.col("steps") == pl.col("steps").max())
-    best = best_runs(longest, ["encoding"])
+    best = best_runs(best_rates(longest, ["encoding"]), ["encoding"])
     run = best.row(0, named=True)
     speed = run["step"] / run["seconds"]
     curve = [(step / speed, accuracy) for step, _, accuracy in json.loads(run["curve"])]

@@ -12,7 +12,14 @@ import polars as pl
 from randpos.paper.artifacts import ARTIFACTS, tables
 from randpos.paper.base import Artifact, Runs
 from randpos.paper.looks import encoding_label, task_label
-from randpos.results.comparison import BEST, Comparison, Difference, compare, paired
+from randpos.results.comparison import (
+    BEST,
+    Comparison,
+    Difference,
+    compare,
+    gaps_by_seed,
+    paired,
+)
 from randpos.results.numerics_versions import numerics_sentence
 from randpos.results.scores import score_runs
 from randpos.results.selection import PAPER_BUDGET, Budget, budgets, count, count_range, select
@@ -143,12 +150,18 @@ def verdict_sentence(found: Sequence[Comparison]) -> str:
         f"Verdicts on {count(len(found), 'pair')} of a randomized encoding and its plain form on "
         f"one task: {counts}. The paper's difference is clear in {len(clear)} of them, and in "
         f"{agree} of these ours is clear with the same sign. A difference is clear if its 95 % "
-        "interval excludes zero: a paired t interval over our seeds, at least 3, and a Welch "
-        "interval from the paper's means and standard deviations over 10 seeds. A side is learnt "
-        "if in most of its seeds the accuracy on the longer half of the training lengths is more "
-        "than 10 points above both chance and the best constant answer, and neither is if both "
-        "answer constantly beyond N; without two learnt sides there is no verdict."
+        "interval excludes zero. Ours joins the paired t interval over the seeds, at least 3, with "
+        f"the standard error of the tests, which all seeds share{_unmeasured(found)}. The paper's "
+        "is a Welch interval from its means and standard deviations over 10 seeds. A side is "
+        "learnt if in most of its seeds the accuracy on the longer half of the training lengths is "
+        "more than 10 points above both chance and the best constant answer, and neither is if "
+        "both answer constantly beyond N; without two learnt sides there is no verdict."
     )
+
+
+def _unmeasured(found: Sequence[Comparison]) -> str:
+    number = sum(pair.error is None and pair.ours.interval is not None for pair in found)
+    return f"; in {count(number, 'pair')} it was not measured and is left out" if number else ""
 
 
 def verdict_table(found: Sequence[Comparison]) -> str:
@@ -204,13 +217,13 @@ def draws_per_layer(scored: pl.DataFrame) -> list[str]:
             same = rows.filter("alike", pl.col("reading") == reading)
             layer, batch = paired(same, "draw", "per_layer", "per_batch")
             if layer.height:
-                each = 100 * (layer["score"] - batch["score"])
-                gap = Difference(sum(each) / len(each), mean_interval(each.to_list()))
+                each, error = gaps_by_seed(layer, batch)
+                gap = Difference(sum(each) / len(each), mean_interval(each, error))
                 gaps.append(f"{_difference(gap)} ({reading}, {count(len(each), 'seed')})")
         if not gaps:
             continue
         words = f"{task_label(str(task))}: the score with a draw of positions per layer minus that "
-        words += "with one per batch, mean over seeds [95 % paired t interval]: "
+        words += "with one per batch, mean over seeds [95 % interval]: "
         words += f"{', '.join(gaps)}."
         if known := from_paper("means", "mean").get((str(task), str(encoding))):
             words += f" The paper's standard deviation over seeds in this cell is {known.sd}."

@@ -26,7 +26,12 @@ SETTING = ["maximum", "reading", "draw"]
 CELL = ["task", "encoding", *SETTING, *BUDGET]
 FLOOR = ["task", "training_length", "test_length"]
 """What the accuracy without reading the input depends on."""
-TESTED = {"tested_batch": "batch", "tested_seed": "seed", "tested_draws": "draws"}
+TESTED = {
+    "tested_batch": "batch",
+    "tested_seed": "seed",
+    "tested_draws": "draws",
+    "tested_numerics": "numerics",
+}
 """How a run was tested, and the columns of the accuracies that say so."""
 OF_DECODERS = ("whole", "forced")
 """What a test of a decoder reports beside the accuracy of generated tokens."""
@@ -47,13 +52,15 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
     """Returns the runs with their scores, one row each.
 
     A run that was tested in several ways counts with the test that reaches from N+1 to M, then with
-    that of the most lengths, the largest batch, the most draws and the smallest seed.
+    that of the highest version of the numerics, the most lengths, the largest batch, the most draws
+    and the smallest seed.
 
     Returns:
         The columns of the runs and: `score` (mean accuracy over N+1..M), `in_domain` (over
         1..N), `upper_half` (over N/2..N), their standard errors `*_error`, `lengths` (how many were
-        tested beyond N), `tested_batch`, `tested_seed`, `tested_draws`, `learnt` (`upper_half` is
-        clearly above what is reached without reading the input), `constant` (see `_constant`),
+        tested beyond N), `seen_lengths` (up to N), `tested_batch`, `tested_seed`, `tested_draws`,
+        `tested_numerics` (null in older stores), `learnt` (`upper_half` is clearly above what is
+        reached without reading the input), `constant` (see `_constant`),
         `whole` and `forced` (of decoders: the share of whole sequences and the teacher-forced
         accuracy, means over the same lengths as the score),
         `as_in_text` (positions were drawn as the paper's text says; null if they are ordinal),
@@ -61,8 +68,11 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
     """
     runs, rows = records.runs, _accuracies(records)
     way = ["run", *TESTED]
-    unseen = pl.col("length").is_between(*RANGES["score"])
-    lengths = rows.group_by(way).agg(lengths=unseen.sum().cast(pl.Int64))
+    counts = {"lengths": "score", "seen_lengths": "in_domain"}
+    lengths = rows.group_by(way).agg(
+        pl.col("length").is_between(*RANGES[range]).sum().cast(pl.Int64).alias(name)
+        for name, range in counts.items()
+    )
     tests = mean_accuracies(rows, way, RANGES).join(lengths, on=way, nulls_equal=True)
     for name in OF_DECODERS:
         means = _of_decoders(rows, way, name, RANGES["score"])
@@ -70,6 +80,7 @@ def score_runs(records: StoreTables) -> pl.DataFrame:
     tests = tests.sort(
         "run",
         pl.col("score").is_null(),
+        -pl.col("tested_numerics").fill_null(0),
         -pl.col("lengths"),
         -pl.col("tested_batch"),
         -pl.col("tested_draws"),
@@ -258,6 +269,7 @@ def cells(scored: pl.DataFrame) -> pl.DataFrame:
         .agg(
             rate=pl.col("learning_rate").first(),
             scores=pl.col("score").sort_by("seed"),
+            errors=pl.col("score_error").sort_by("seed"),
             mean=pl.col("score").mean(),
             sd=pl.col("score").std(ddof=1),
             mean_in_domain=pl.col("in_domain").mean(),

@@ -213,10 +213,11 @@ def _test_notes(runs: pl.DataFrame, budget: Budget) -> list[str]:
         return ["Not tested up to M."]
     words = f"Tested on {span(tested['tested_batch'])} examples of each length"
     words += f" with {count_range(tested['tested_draws'], 'draw')} of positions"
-    unseen = budget.test_length - budget.training_length
-    lengths = tested["lengths"].to_list()
-    if min(lengths) < unseen:
-        words += f", at {span(lengths)} of the {unseen} lengths beyond N, the others interpolated"
+    seen, unseen = budget.training_length, budget.test_length - budget.training_length
+    counts = [tested[name].to_list() for name in ("seen_lengths", "lengths")]
+    if min(counts[0]) < seen or min(counts[1]) < unseen:
+        words += f", at {span(counts[0])} of the {seen} lengths up to N and {span(counts[1])} of "
+        words += f"the {unseen} beyond, the others interpolated"
     return [f"{words}."]
 
 

@@ -1,8 +1,13 @@
-"""Confidence intervals: Student's t for means over seeds, Welch's for published means and sds."""
+"""Confidence intervals: Student's t for means over seeds, Welch's for published means and sds.
+
+All seeds are tested on the same examples and draws of positions. The error of the test is common to
+them, so that the spread over seeds does not show it; it is added to the interval.
+"""
 
 import math
 from collections.abc import Sequence
 from functools import cache
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -38,16 +43,46 @@ class Sample(NamedTuple):
     seeds: int
 
 
-def mean_interval(values: Sequence[float]) -> Interval | None:
-    """Returns Student's t interval of the mean; None for fewer than three values.
+def mean_interval(values: Sequence[float], shared: float | None = None) -> Interval | None:
+    """Returns the interval of a mean over seeds; None for fewer than three values.
 
-    Of differences paired by seed this is the paired t interval.
+    Its half width is √((t·sd/√n)² + (z·e)²): t is Student's quantile, z the normal one and e the
+    error that all values share. Without e it is Student's t interval. Of differences paired by seed
+    it is the paired interval.
+
+    Args:
+        values: A number of each seed.
+        shared: The standard error of the test, from `shared_error`; None if it is not known.
     """
     if len(values) < FEWEST:
         return None
     sample = np.asarray(values, np.float64)
     error = float(sample.std(ddof=1)) / math.sqrt(len(values))
-    return _around(float(sample.mean()), error, len(values) - 1)
+    seeds = t_quantile((1 + LEVEL) / 2, len(values) - 1) * error
+    tests = NormalDist().inv_cdf((1 + LEVEL) / 2) * (shared or 0.0)
+    centre, half = float(sample.mean()), math.hypot(seeds, tests)
+    return Interval(centre - half, centre + half)
+
+
+def shared_error(*sides: Sequence[float | None]) -> float | None:
+    """Returns the standard error of the test of a mean over seeds, or of a difference of means.
+
+    Args:
+        sides: For each mean, the standard errors of its runs; they enter as the root mean square.
+
+    Returns:
+        The error; None if that of a run was not measured.
+
+    >>> shared_error([3.0, 3.0], [4.0, 4.0])
+    5.0
+    """
+    squares = []
+    for side in sides:
+        known = [error**2 for error in side if error is not None]
+        if not known or len(known) < len(side):
+            return None
+        squares.append(sum(known) / len(known))
+    return math.sqrt(sum(squares))
 
 
 def welch_interval(left: Sample, right: Sample) -> Interval | None:

@@ -25,8 +25,12 @@ SCHEMA = {
     "constant": pl.Boolean,
 }
 """The fields of `Accuracy`."""
-WAY = {"batch": pl.Int32, "seed": pl.UInt32, "draws": pl.Int32}
-"""How a file's accuracies were measured; the same in every row, so that files can be joined."""
+WAY = {"batch": pl.Int32, "seed": pl.UInt32, "draws": pl.Int32, "numerics": pl.Int32}
+"""How a file's accuracies were measured; the same in every row, so that files can be joined.
+
+`numerics` is the version of the numerics; null in files that did not record it yet. Versions may
+test on different batches, so that accuracies of two versions are never mixed in one curve.
+"""
 MEASUREMENTS = Measurements(
     folder="evaluation",
     columns=SCHEMA | WAY,
@@ -34,18 +38,20 @@ MEASUREMENTS = Measurements(
     valid=pl.all_horizontal(
         pl.col("length", "batch", "draws") >= 1,
         pl.col("seed").is_not_null(),
+        pl.col("numerics").is_null() | (pl.col("numerics") >= 1),
         pl.col("accuracy", "whole").is_between(0, 1),  # False for NaN.
         pl.col("error").is_null() | pl.col("error").is_between(0, math.inf, closed="left"),
         pl.col("forced").is_null() | pl.col("forced").is_between(0, 1),
     ),
-    added={"draws": 1, "error": None, "forced": None, "constant": None},
+    added={"draws": 1, "error": None, "forced": None, "constant": None, "numerics": None},
 )
 
 
 def way_of_testing(experiment: Experiment) -> dict[str, int]:
     """Returns the columns of `WAY`."""
     options = experiment.evaluation
-    return {"batch": options.batch, "seed": options.seed, "draws": options.draw_count}
+    draws = options.draw_count
+    return {"batch": options.batch, "seed": options.seed, "draws": draws, "numerics": VERSION}
 
 
 def accuracies_path(folder: Path, experiment: Experiment) -> Path:
@@ -54,8 +60,7 @@ def accuracies_path(folder: Path, experiment: Experiment) -> Path:
     The stride is not part of the name: a denser evaluation adds lengths to the same file. The
     version of the numerics is: another version tests on other batches.
     """
-    options = {**way_of_testing(experiment), "numerics": VERSION}
-    text = json.dumps(options, sort_keys=True)
+    text = json.dumps(way_of_testing(experiment), sort_keys=True)
     name = hashlib.sha256(text.encode()).hexdigest()[:8]
     return folder / MEASUREMENTS.folder / f"batch{experiment.evaluation.batch}-{name}.parquet"
 

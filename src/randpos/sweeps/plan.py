@@ -16,7 +16,7 @@ from randpos.store.tables import StoreTables, read_store
 from randpos.sweeps.estimate import testing, training
 from randpos.sweeps.grid import groups
 from randpos.sweeps.work import Job
-from randpos.training.tested_lengths import lengths_to_test
+from randpos.training.tested_lengths import earlier_lengths, lengths_to_test
 
 MAX_IMBALANCE = 1.1
 """The last worker may end this much later than under a perfectly even load."""
@@ -56,7 +56,10 @@ def make_plan(experiments: Sequence[Experiment], store: Path, retry_failed: bool
 
 
 def fully_tested(experiments: Iterable[Experiment], tables: StoreTables) -> set[Experiment]:
-    """Returns the experiments that were tested at every length that their settings ask for."""
+    """Returns the experiments that were tested at every length that their settings ask for.
+
+    Those that were tested at the lengths of an earlier rule count too: see `earlier_lengths`.
+    """
     alike: dict[tuple[int, int, int], list[Experiment]] = {}
     for experiment in experiments:
         schedule, evaluation = experiment.lengths, experiment.evaluation
@@ -64,10 +67,13 @@ def fully_tested(experiments: Iterable[Experiment], tables: StoreTables) -> set[
         alike.setdefault(asked, []).append(experiment)
     found = set()
     for members in alike.values():
-        lengths = lengths_to_test(members[0])
-        table = tables.accuracies.filter(pl.col("length").is_in(lengths))
-        counts = table.group_by("run", *WAY).agg(pl.col("length").n_unique())
-        whole = set(counts.filter(length=len(lengths)).drop("length").iter_rows())
+        whole = set[tuple]()
+        for lengths in (lengths_to_test(members[0]), earlier_lengths(members[0])):
+            table = tables.accuracies.filter(pl.col("length").is_in(lengths))
+            # Not lengths of two versions together: a run has no score that mixes them.
+            counts = table.group_by("run", *WAY).agg(pl.col("length").n_unique())
+            tested = counts.filter(length=len(lengths)).drop("length", "numerics")
+            whole.update(tested.iter_rows())
         for member in members:
             way = member.evaluation
             if (member.digest, way.batch, way.seed, way.draw_count) in whole:

@@ -7,6 +7,7 @@ import math
 from randpos.errors import UserError, check_count
 from randpos.experiment import MAX_TEST_LENGTH, Experiment
 from randpos.setup import resolve
+from randpos.training.balanced_lengths import balanced_lengths, spread
 
 TOKENS_PER_SIZE = 500_000
 """Tokens at the longest length whose test takes about as long as a program takes to compile."""
@@ -15,22 +16,39 @@ TOKENS_PER_SIZE = 500_000
 def lengths_to_test(experiment: Experiment, longest: int | None = None) -> list[int]:
     """Returns the lengths to test: one in every `stride`, the training range's ends, the longest.
 
-    The place inside each window of `stride` lengths moves on from window to window, so that odd and
-    even lengths, and all other residues, occur about equally often over many windows. Over few,
-    some weigh more: at the laptop budget, odd lengths are two thirds of the score.
+    Up to M they are those of `balanced_lengths`, so that odd and even lengths weigh about the same
+    within N and beyond. Lengths beyond M change none of them.
 
     >>> from randpos.experiment import Evaluation
     >>> lengths_to_test(Experiment(test_length=60, evaluation=Evaluation(stride=10)))
+    [1, 5, 18, 29, 31, 40, 41, 47, 54, 60]
+    """
+    planned, every = experiment.test_length, experiment.evaluation.stride
+    longest = planned if longest is None else longest
+    check_longest(experiment, longest)
+    beyond = (spread(k, every) for k in range(planned // every + 1, -(-longest // every) + 1))
+    found = {
+        *balanced_lengths(experiment.lengths.maximum, planned, every),
+        *(n for n in beyond if n > planned),
+        longest,
+    }
+    return sorted(n for n in found if n <= longest)
+
+
+def earlier_lengths(experiment: Experiment) -> list[int]:
+    """Returns the lengths up to M that version 0.1 tested before they were balanced.
+
+    Stores hold runs that were tested at these lengths. They count as tested, because their models
+    may be gone: a packed run would have to be trained again.
+
+    >>> from randpos.experiment import Evaluation
+    >>> earlier_lengths(Experiment(test_length=60, evaluation=Evaluation(stride=10)))
     [1, 4, 18, 22, 36, 40, 41, 50, 53, 60]
     """
-    seen, every = experiment.lengths.maximum, experiment.evaluation.stride
-    longest = experiment.test_length if longest is None else longest
-    check_longest(experiment, longest)
-    # Multiples of the golden ratio, here two Fibonacci numbers, are spread evenly modulo 1.
-    windows = range(1, -(-longest // every) + 1)
-    inside = (every * k - 10946 * k % 17711 * every // 17711 for k in windows)
-    always = {1, seen, seen + 1, experiment.test_length, longest}
-    return sorted(n for n in {*always, *inside} if n <= longest)
+    seen, longest = experiment.lengths.maximum, experiment.test_length
+    every = experiment.evaluation.stride
+    inside = (spread(k, every) for k in range(1, -(-longest // every) + 1))
+    return sorted(n for n in {1, seen, seen + 1, longest, *inside} if n <= longest)
 
 
 def longest_possible(experiment: Experiment) -> int:

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy import stats
 
 from randpos.results import budgets, make_table, score_runs, write_page
+from randpos.results.comparison import published_difference
 from randpos.results.inlining import embedded
 from randpos.results.page.curves import learning_curve, mean_curves, over_length
 from randpos.results.page.headline import headline
 from randpos.results.page.sections import Picture
 from randpos.results.page.write import make_page
-from tests.results.stores import many_records, records, run, scored
+from tests.results.stores import accuracies_of, many_records, records, run, scored
 
 HOSTILE = "</script><script>alert(1)</script><!--"
 
@@ -77,9 +79,58 @@ def test_the_headline_names_its_seeds_and_states_a_sign_from_three_on(seeds: int
     )
     table = score_runs(store)
     words = headline(table, budgets(table)[0])[0]
-    assert "37.0 points" in words
-    assert re.search(rf"maximum over {seeds} seeds?\b", words)
+    assert re.search(r"37\.0 (\[37\.0, 37\.0\] )?points", words)
+    assert re.search(rf"over {seeds} seeds?\b", words)
     assert bool(re.search(r"positions (gain|lose)", words)) == (seeds == 3)
+
+
+HEADLINE = {
+    "even_pairs": ([0.5, 0.6, 0.55], [0.8, 0.85, 0.9]),
+    "missing_duplicate": ([0.6, 0.6, 0.6], [0.7, 0.75, 0.72]),
+}
+"""Scores of relative and randomized relative by task, three seeds each."""
+
+
+def words_of(
+    scores: dict[str, tuple[list[float], list[float]]], error: float | None, *more: str
+) -> str:
+    """The headline of a store; the tasks of `more` were learnt by no side, with a large gap."""
+    runs, rows = [], []
+    unlearnt = dict.fromkeys(more, ([0.0] * 3, [0.9] * 3))
+    for task, sides in (scores | unlearnt).items():
+        for name, side in zip(("relative", "randomized-relative"), sides, strict=True):
+            for seed, score in enumerate(side):
+                runs.append(run(task, name, seed))
+                way = {} if error is None else {"draws": 3, "error": error}
+                for row in accuracies_of(runs[-1], score, **way):
+                    inside = task in more and row["length"] <= 40
+                    rows.append(row | ({"accuracy": 0.5} if inside else {}))
+    # An encoding whose plain form was not run.
+    runs.append(run("even_pairs", "randomized-rope"))
+    rows += accuracies_of(runs[-1], 1.0)
+    table = score_runs(records(runs, rows))
+    return headline(table, budgets(table)[0])[0]
+
+
+def test_the_headline_is_the_paired_mean_over_pairs_that_were_learnt() -> None:
+    words = words_of(HEADLINE, None, "parity_check")
+    by_seed = [100 * (a + b) / 2 for a, b in ((0.3, 0.1), (0.25, 0.15), (0.35, 0.12))]
+    low, high = stats.ttest_1samp(by_seed, 0).confidence_interval(0.95)
+    mean = sum(by_seed) / 3
+    assert f"positions gain {mean:.1f} [{low:.1f}, {high:.1f}] points" in words
+    assert "the mean over 2 pairs of encodings on 2 tasks and over 3 seeds" in words
+    assert "Left out: 1 pair learnt by neither side." in words
+    paper = [published_difference(task, ["randomized-relative"], ["relative"]) for task in HEADLINE]
+    assert f"The paper has {sum(x.value for x in paper if x) / 2:+.1f}." in words
+
+
+def test_the_headline_is_no_gain_unless_its_interval_with_the_tests_error_excludes_zero() -> None:
+    assert "positions gain" in words_of(HEADLINE, 0.01)
+    words = words_of(HEADLINE, 0.3)  # 30 points at each of two lengths, for both sides
+    assert "not clear" in words
+    assert "gain" not in words
+    worse = {task: (ours, plain) for task, (plain, ours) in HEADLINE.items()}
+    assert "positions lose 21.2" in words_of(worse, None)
 
 
 def test_curves_are_means_over_the_seeds_that_all_encodings_have() -> None:

@@ -167,6 +167,33 @@ def test_the_best_mean_is_marked_over_the_seeds_that_all_have(
         assert texts(made, "seeds")["even_pairs", "none"] == "10"
 
 
+def test_intervals_hold_the_error_of_the_test_and_say_where_it_was_not_measured() -> None:
+    runs = {name: [run("even_pairs", name, seed) for seed in range(3)] for name in ("rope", "none")}
+    rows = [row for each in runs["rope"] for row in accuracies_of(each, 0.6, draws=3, error=0.1)]
+    rows += [row for each in runs["none"] for row in accuracies_of(each, 0.5)]
+    store = records([*runs["rope"], *runs["none"]], rows)
+    table = make_table(store, "intervals")
+    ours = {column: cell.ours for (_, column), cell in table.cells.items() if cell.ours}
+    half = 1.96 * 10 / 2**0.5
+    assert ours["rope"].interval == pytest.approx((60 - half, 60 + half), rel=1e-3)
+    assert ours["none"].interval == pytest.approx((50, 50))
+    notes = " ".join(table.notes)
+    assert "the standard error of the test, which all seeds share" in notes
+    assert "not measured (one draw per length) and is left out: 1 of 2 cells" in notes
+
+
+@pytest.mark.parametrize("name", ["table1", "gains"])
+def test_differences_of_maxima_say_over_how_many_runs_each_is(name: str) -> None:
+    def notes(seeds: int, rates: tuple[float, ...], task: str = "even_pairs") -> str:
+        kinds = product(("rope", "randomized-rope"), range(seeds), rates)
+        store = scored([(run(task, *kind), 0.5) for kind in kinds])
+        return " ".join(make_table(store, name).notes)
+
+    assert "Ours is a maximum over 6 runs, the paper's over 30" in notes(3, (1e-4, 3e-4))
+    assert "Ours is a maximum" not in notes(10, (1e-4, 3e-4, 5e-4))
+    assert "Ours is a maximum" not in notes(3, (1e-4,), "mine:Task")  # The paper has no such task.
+
+
 def test_the_number_of_constant_runs_of_a_cell_is_named() -> None:
     guesses = {41: 0.47, 200: 0.52, 350: 0.55, 500: 0.5}
     runs = [run("even_pairs", "none", seed) for seed in range(3)]

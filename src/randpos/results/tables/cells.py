@@ -9,7 +9,7 @@ from randpos.paper.looks import encoding_label, task_label
 from randpos.paper.published import published_cells
 from randpos.results.scores import cells
 from randpos.results.selection import count
-from randpos.results.statistics import mean_interval
+from randpos.results.statistics import FEWEST, mean_interval, shared_error
 from randpos.results.tables.table import Cell, Value
 
 SCORE = "Accuracy in %, averaged over the lengths beyond training"
@@ -59,18 +59,46 @@ def mean_value(cell: Data) -> Value | None:
 
 
 def interval_value(cell: Data) -> Value | None:
-    """Returns the mean over the seeds of the best rate with its t interval, in percent."""
+    """Returns the mean over the seeds of the best rate with its interval, in percent."""
     if cell["mean"] is None:
         return None
     percent = [100 * score for score in cell["scores"]]
+    error = shared_error([_in_percent(error) for error in cell["errors"]])
     return Value(
         100 * cell["mean"],
-        interval=mean_interval(percent),
+        interval=mean_interval(percent, error),
+        error=error,
         in_domain=_percent(cell["mean_in_domain"]),
         seeds=cell["rate_seeds"],
         alike=cell["alike"],
         detail=each_seed(percent),
     )
+
+
+def interval_notes(ours: Iterable[Value]) -> list[str]:
+    """Says what the intervals of a table are made of, and which ones lack something.
+
+    Args:
+        ours: The means or differences of scores.
+    """
+    every = list(ours)
+    shown = [value for value in every if value.interval]
+    notes = []
+    if shown:
+        notes.append(
+            "Our 95 % intervals join Student's t interval over the seeds with the standard error "
+            "of the test, which all seeds share."
+        )
+    if unknown := sum(value.error is None for value in shown):
+        notes.append(
+            f"The error of the test was not measured (one draw per length) and is left out: "
+            f"{unknown} of {count(len(every), 'cell')}."
+        )
+    if few := sum((value.seeds or 0) < FEWEST for value in every):
+        notes.append(
+            f"No interval, and no sign, below {FEWEST} seeds: {few} of {len(every)} cells."
+        )
+    return notes
 
 
 def each_seed(percent: Sequence[float], sign: str = "") -> str:

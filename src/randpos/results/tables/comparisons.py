@@ -9,7 +9,6 @@ from randpos.paper.looks import encoding_label
 from randpos.results.comparison import BEST, Comparison, compare
 from randpos.results.scores import best_rates
 from randpos.results.selection import Budget, count, seeds_note, select
-from randpos.results.statistics import FEWEST
 from randpos.results.tables.cells import (
     SCORE,
     Values,
@@ -17,11 +16,12 @@ from randpos.results.tables.cells import (
     best_value,
     each_seed,
     from_paper,
+    interval_notes,
     interval_value,
     listed,
     values,
 )
-from randpos.results.tables.encodings import alike_values, shared_runs
+from randpos.results.tables.encodings import alike_values, maximum_note, shared_runs
 from randpos.results.tables.labels import encoding_columns, task_rows
 from randpos.results.tables.table import Column, Row, Table, Value
 
@@ -42,7 +42,7 @@ def gains(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
         if key in ours or key[0] not in {task for task, _ in ours}
     }
     ours, theirs = _best_sides(ours), _best_sides(theirs)
-    notes.append(f"Maximum over {seeds_note(runs)}")
+    notes += [f"Maximum over {seeds_note(runs)}", *maximum_note(runs.filter("alike"))]
     notes += _add_means(ours, theirs)
     columns = [
         Column("plain", "Best of none and plain"),
@@ -96,7 +96,7 @@ def _add_means(ours: Values, theirs: Values) -> list[str]:
 
 
 def intervals(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
-    """The means of Table 4 with t intervals instead of standard deviations."""
+    """The means of Table 4 with intervals instead of standard deviations."""
     runs, notes = shared_runs(scored, PAIRED, budget, ("learning_rate",))
     ours = alike_values(runs, interval_value)
     theirs = {
@@ -104,7 +104,7 @@ def intervals(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
         for key, value in from_paper("means", "mean").items()
     }
     notes.append(f"Mean over {seeds_note(best_rates(runs, ['task', 'encoding']))}")
-    notes += ["95 % t interval of the mean over seeds.", *_few(ours)]
+    notes += interval_notes(ours.values())
     title = f"{SCORE}; mean over seeds at the best learning rate [95 % interval]"
     columns, rows = encoding_columns([]), task_rows(task for task, _ in ours)
     return Table("intervals", title, "%", columns, rows, beside(ours, theirs), notes)
@@ -125,11 +125,11 @@ def comparison(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
     notes += [
         "Randomized minus plain, each at its best rate, over the seeds and rates that both have. "
         "In-domain: randomized / plain.",
-        "Ours: 95 % paired t interval. The paper's: 95 % Welch interval from its means and "
-        "standard deviations over 10 seeds. An interval without zero shows the sign.",
+        "The paper's 95 % interval is Welch's, from its means and standard deviations over 10 "
+        "seeds. An interval without zero shows the sign.",
         "Best − best: the best of either side is chosen on the same scores, so that its intervals "
         "are too narrow; the paper's side has the encodings that ours has.",
-        *_few(ours),
+        *interval_notes(ours.values()),
         *_not_learnt(found),
     ]
     title = f"Randomized − plain. {SCORE}; mean difference over seeds [95 % interval]"
@@ -146,6 +146,7 @@ def _paired(pair: Comparison) -> Value:
         interval=interval,
         in_domain=pair.in_domain,
         seeds=len(pair.seeds),
+        error=pair.error,
         detail=f"{names}: {each_seed(pair.gaps, '+')}; {pair.verdict}",
     )
 
@@ -156,11 +157,3 @@ def _not_learnt(found: list[Comparison]) -> list[str]:
     return (
         [f"No verdict, because a side has not learnt the task: {listed(pairs)}."] if pairs else []
     )
-
-
-def _few(ours: Values) -> list[str]:
-    """Says how many cells have too few seeds for an interval."""
-    few = sum((value.seeds or 0) < FEWEST for value in ours.values())
-    if not few:
-        return []
-    return [f"No interval, and no sign, below {FEWEST} seeds: {few} of {len(ours)} cells."]

@@ -9,8 +9,8 @@ from randpos.paper.artifacts import OTHER_TASKS, RATIOS
 from randpos.paper.looks import encoding_label, encoding_order, task_label, task_order
 from randpos.results.questions import draw_runs, maximum_runs, scale_runs
 from randpos.results.selection import Budget, seeds_note
-from randpos.results.statistics import mean_interval
-from randpos.results.tables.cells import SCORE, beside, mean_value
+from randpos.results.statistics import mean_interval, shared_error
+from randpos.results.tables.cells import SCORE, beside, interval_notes, mean_value
 from randpos.results.tables.encodings import alike_values, shared_runs
 from randpos.results.tables.labels import task_row
 from randpos.results.tables.table import Cell, Column, Row, Table, Value
@@ -62,7 +62,10 @@ def draws(scored: pl.DataFrame, budget: Budget | None = None) -> Table:
         (row, f"{way} training"): cell
         for (row, way), cell in _cells(runs, "draw", "training").items()
     }
-    notes = [*made.notes, "In training: the mean accuracy over all training steps."]
+    about = (
+        "In training: the mean accuracy over all training steps. Its interval is over seeds alone."
+    )
+    notes = [*made.notes, about]
     return Table(
         made.name,
         made.title,
@@ -99,6 +102,7 @@ def _table(
 ) -> Table:
     rows = _rows(runs, extra)
     cells = _cells(runs, setting, "score", extra)
+    notes = [*notes, *interval_notes(cell.ours for cell in cells.values() if cell.ours)]
     return Table(name, title, "%", columns, rows, cells, notes, best=False)
 
 
@@ -136,9 +140,12 @@ def _cells(
 def _value(runs: pl.DataFrame, number: str) -> Value:
     percent: Sequence[float] = [100 * x for x in runs[number]]
     in_domain = [100 * x for x in runs["in_domain"].drop_nulls() if number == "score"]
+    tested = runs["score_error"] if number == "score" else []
+    error = shared_error([None if e is None else 100 * e for e in tested])
     return Value(
         sum(percent) / len(percent),
-        interval=mean_interval(percent),
+        interval=mean_interval(percent, error),
+        error=error,
         in_domain=(sum(in_domain) / len(in_domain),) if in_domain else (),
         seeds=runs["seed"].n_unique(),
         detail="; ".join(
