@@ -7,7 +7,7 @@ JOBS ?= 2
 # compiles all of JAX's again, which takes 5 s instead of 1.5 s.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo results test test-random test-all lint docs format bench clean
+.PHONY: demo results test test-random test-clock test-all lint docs format bench clean
 
 demo: $(VENV)/.demo  ## Train a plain and a randomized encoding, and see which one generalizes
 	$(BIN)/randpos reproduce curves --budget laptop --tasks even_pairs \
@@ -38,6 +38,12 @@ ORDERS ?= 1 2 3
 test-random: $(VENV)/.dev  ## The tests in random order, once for each seed of ORDERS
 	for seed in $(ORDERS); do \
 		$(MAKE) -j 2 test-core test-torch ORDER="-p randomly --randomly-seed=$$seed" || exit; done
+
+# What looks at the clock: progress, sweeps, the report's server, checkpoints. TESTS=tests: all.
+TESTS ?= tests/test_clock.py tests/test_progress.py tests/cli tests/results/page/test_serve.py \
+	tests/sweeps tests/training/test_interruption.py
+test-clock: $(VENV)/.dev  ## Tests with a monotonic clock that starts at 0, as on a machine that was just booted
+	RANDPOS_TEST_CLOCK=0 PYTHONPATH=$(CURDIR)/tests/clock $(QUICK) $(PYTEST) $(PARALLEL) -m "not slow" $(TESTS)
 
 test-all: $(VENV)/.all  ## The same with the slow tests, compiled as for users
 	$(MAKE) -j $(JOBS) lint docs browser

@@ -118,6 +118,15 @@ def test_too_small_a_maximum_is_a_sentence(sample):
         sample(0, 20, maximum=16)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("draw", [*SAMPLERS.values(), *SKIPWISE.values()])
+@pytest.mark.parametrize("most", [np.uint8(255), np.int8(127)])
+def test_lengths_of_small_types_do_not_overflow(draw, most):
+    for length in (most, most - 1):
+        found = draw(0, length, maximum=most)
+        np.testing.assert_array_equal(found, draw(0, int(length), maximum=int(most)))
+
+
 def test_skipwise_positions_are_contiguous_chunks(skipwise):
     sizes = ((1, 1), (2, 9), (8, 8), (20, 64))
     for chunks, (length, maximum) in itertools.product((1, 2, 3, 8), sizes):

@@ -3,6 +3,9 @@
 The distribution is that of `randpos.positions` (JAX) and `randpos.torch`.
 """
 
+import operator
+from typing import SupportsIndex
+
 import numpy as np
 from jaxtyping import Int64
 
@@ -11,9 +14,9 @@ from randpos.errors import UserError
 
 def sample_positions(
     rng: np.random.Generator | int,
-    length: int,
+    length: SupportsIndex,
     *,
-    maximum: int = 2048,
+    maximum: SupportsIndex = 2048,
     batch: int | None = None,
     sort: bool = True,
 ) -> Int64[np.ndarray, "*batch length"]:
@@ -34,7 +37,7 @@ def sample_positions(
     >>> sample_positions(0, 5, maximum=100, batch=3).shape
     (3, 5)
     """
-    check_fits(length, maximum)
+    length, maximum = check_fits(length, maximum)
     rng = np.random.default_rng(rng)
     # `choice` is linear in `length` for any `maximum` (Floyd's algorithm); a sorted draw needs no
     # random order.
@@ -49,9 +52,9 @@ def sample_positions(
 
 def sample_skipwise(
     rng: np.random.Generator | int,
-    length: int,
+    length: SupportsIndex,
     *,
-    maximum: int = 2048,
+    maximum: SupportsIndex = 2048,
     chunks: int = 2,
     batch: int | None = None,
 ) -> Int64[np.ndarray, "*batch length"]:
@@ -75,7 +78,7 @@ def sample_skipwise(
     >>> sample_skipwise(0, 6, maximum=6)
     array([1, 2, 3, 4, 5, 6])
     """
-    check_fits(length, maximum)
+    length, maximum = check_fits(length, maximum)
     check_chunks(chunks)
     rng = np.random.default_rng(rng)
     room = maximum - length
@@ -94,13 +97,17 @@ def sample_skipwise(
     return out[0] if batch is None else out
 
 
-def check_fits(length: int, maximum: int) -> None:
-    """Raises `UserError` if a sequence has more tokens than there are positions.
+def check_fits(length: SupportsIndex, maximum: SupportsIndex) -> tuple[int, int]:
+    """Returns both as Python integers: those of NumPy, such as `np.uint8(255)`, wrap around.
+
+    Raises:
+        UserError: If a sequence has more tokens than there are positions.
 
     >>> check_fits(20, 16)
     Traceback (most recent call last):
     randpos.errors.UserError: L=16 is too small for a sequence of length 20: it needs 20 distinct positions; pass maximum=20 or more.
     """  # noqa: E501 (the message is one line)
+    length, maximum = operator.index(length), operator.index(maximum)
     if length < 0:
         raise UserError(f"length={length} is negative; pass the number of tokens of the sequence.")
     if length > maximum:
@@ -108,6 +115,7 @@ def check_fits(length: int, maximum: int) -> None:
             f"L={maximum} is too small for a sequence of length {length}: "
             f"it needs {length} distinct positions; pass maximum={length} or more."
         )
+    return length, maximum
 
 
 def check_chunks(chunks: int) -> None:

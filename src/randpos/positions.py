@@ -13,23 +13,53 @@ import dataclasses
 import operator
 from collections.abc import Sequence
 from functools import partial
+from typing import Any, SupportsIndex
 
 import equinox as eqx
 import jax
+import jax.core
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key
+import numpy as np
+from jaxtyping import Array, Int, Integer, Key
 
 from randpos.errors import UserError
 from randpos.settings import Draw, Reading, check_positions
 
 Length = int | Int[Array, ""]
+Places = Integer[Array, "..."] | Integer[np.ndarray, "..."] | Sequence[int]
+"""Positions as users pass them, of any integer type."""
+
+
+def int32_positions(values: Any) -> Int[Array, "..."]:
+    """Returns positions as int32: sums and differences of smaller types would wrap around.
+
+    Values that are known at run time only are not checked.
+
+    Raises:
+        UserError: If the values are no integers, or do not fit into int32.
+    """
+    values = values if isinstance(values, jax.Array) else np.asarray(values)
+    if not values.size:
+        return jnp.zeros(values.shape, jnp.int32)
+    if not jnp.issubdtype(values.dtype, jnp.integer):
+        raise UserError(
+            f"positions have the type {values.dtype}; pass integers between -2^31 and 2^31 - 1."
+        )
+    if not np.can_cast(values.dtype, np.int32) and not isinstance(values, jax.core.Tracer):
+        smallest, largest = int(values.min()), int(values.max())
+        if not -(2**31) <= smallest <= largest < 2**31:
+            raise UserError(
+                f"positions run from {smallest} to {largest}, but they are int32; "
+                "pass integers between -2^31 and 2^31 - 1."
+            )
+    return jnp.asarray(values, jnp.int32)
 
 
 def sample_positions(
     key: Key[Array, ""],
-    length: int,
+    length: SupportsIndex,
     *,
-    maximum: int = 2048,
+    maximum: SupportsIndex = 2048,
     batch: int | None = None,
     sort: bool = True,
 ) -> Int[Array, "*batch {length}"]:
@@ -50,6 +80,8 @@ def sample_positions(
         >>> sample_positions(jax.random.key(0), 5, maximum=100).tolist()
         [1, 2, 20, 37, 41]
     """
+    length, maximum = operator.index(length), operator.index(maximum)
+    check_positions(maximum, "positions", "per_batch")
     check_maximum(maximum, length)
     if batch is not None:
         return jax.vmap(lambda k: sample_positions(k, length, maximum=maximum, sort=sort))(
@@ -95,9 +127,9 @@ class Positions(eqx.Module):
     (`per_example`). The model then gives an encoding those of one example at a time.
     """
 
-    query: Int[Array, "*example query"]
-    key: Int[Array, "*example key"]
-    offsets: Int[Array, "*example query key"]
+    query: Int[Array, "*example query"] = eqx.field(converter=int32_positions)
+    key: Int[Array, "*example key"] = eqx.field(converter=int32_positions)
+    offsets: Int[Array, "*example query key"] = eqx.field(converter=int32_positions)
     differences: bool = eqx.field(static=True, default=False)
     """Whether every offset is known to be the query's position minus the key's."""
     largest: int | None = eqx.field(static=True, default=None)
@@ -106,8 +138,9 @@ class Positions(eqx.Module):
     """Whether all examples have them, so that what follows from them is computed once."""
 
     @classmethod
-    def at(cls, index: Int[Array, " time"], largest: int | None = None) -> "Positions":
+    def at(cls, index: Places, largest: int | None = None) -> "Positions":
         """Returns tokens at the given positions, seen from one another."""
+        index = int32_positions(index)
         return cls(index, index, index[:, None] - index[None, :], True, largest)
 
     def rows(self, start: Length, size: int) -> "Positions":
@@ -142,7 +175,9 @@ class Scheme(eqx.Module):
     """Assigns positions to tokens."""
 
     @abc.abstractmethod
-    def sample(self, key: Key[Array, ""], length: Length, size: int) -> Positions:
+    def sample(
+        self, key: Key[Array, ""], length: Length | SupportsIndex, size: SupportsIndex
+    ) -> Positions:
         """Draws positions for a (traced) `length` of tokens inside a buffer of `size`.
 
         The positions of the tokens do not depend on the size of the buffer.
@@ -191,8 +226,11 @@ class Scheme(eqx.Module):
 class Ordinal(Scheme):
     """Positions 1..T, in order: what a plain encoding uses."""
 
-    def sample(self, key: Key[Array, ""] | None, length: Length, size: int) -> Positions:
+    def sample(
+        self, key: Key[Array, ""] | None, length: Length | SupportsIndex, size: SupportsIndex
+    ) -> Positions:
         """Returns 1..size; `key` is not used."""
+        size = operator.index(size)
         return Positions.at(1 + jnp.arange(size), size)
 
     @property
@@ -217,7 +255,7 @@ class Randomized(Scheme):
             reading `distances`.
     """
 
-    maximum: int = eqx.field(static=True, default=2048)
+    maximum: int = eqx.field(static=True, default=2048, converter=operator.index)
     sort: bool = eqx.field(static=True, default=True)
     reading: Reading = eqx.field(static=True, default="positions")
     draw: Draw = eqx.field(static=True, default="per_batch")
@@ -231,8 +269,12 @@ class Randomized(Scheme):
                 "reading='distances'."
             )
 
-    def sample(self, key: Key[Array, ""], length: Length, size: int) -> Positions:
+    def sample(
+        self, key: Key[Array, ""], length: Length | SupportsIndex, size: SupportsIndex
+    ) -> Positions:
         """Draws a subset of {1..L}, and the offsets according to the reading."""
+        size = operator.index(size)
+        length = length if isinstance(length, jax.Array) else operator.index(length)
         check_maximum(self.maximum, length)
         if self.reading == "positions":
             drawn = _subset(key, length, size, self.maximum, self.sort)

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from randpos.cli.main import main
 from randpos.cli.parsing import parse
 from randpos.experiment import PRESETS
 from randpos.store.folder import Store
+from randpos.store.tables import read_store
 from tests.experiments import shared_engine, tiny
 
 TINY = [
@@ -277,6 +279,13 @@ def test_train_then_evaluate(capsys):
     assert "up to 5; the score needs all up to M=6" in capsys.readouterr().out
     said = refusal(capsys, "evaluate", run, "--batch", "2147483647")
     assert "evaluation.batch=2147483647 is too large for 12 tokens" in said
+    # With several draws the accuracies have an error; they are kept apart from those with one.
+    assert main([*test, "--draws", "4", "--format", "json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert all(point["error"] is not None for point in row["accuracies"])
+    drawn = read_store(Path("runs")).accuracies.filter(run=run)["draws"]
+    assert sorted(drawn.unique()) == [1, 4]
+    assert "evaluation.draws=17 must lie between" in refusal(capsys, *test, "--draws", "17")
     # Shorter than the training length, which then cannot be marked.
     assert main([*test, "--max-length", "2"]) == 0
     assert "–" in capsys.readouterr().out

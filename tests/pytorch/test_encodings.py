@@ -10,7 +10,9 @@ import torch
 from randpos.errors import UserError
 from randpos.torch import ALiBi, Learned, SinCos, apply_rope, sample_positions
 from randpos.torch.encodings import sinusoid
+from randpos.torch.encodings.base import int64_positions
 from randpos.torch.loading import ENCODINGS
+from randpos.torch.offsets import offsets_from_distances
 
 FAR = [0, 1, -1, 8192, -65_000, 65_535, 65_536, 10**6, -(10**6), 2**31 - 1, -(2**31)]
 DIM, HEADS = 16, 2
@@ -55,6 +57,31 @@ def test_one_query_of_geometric_attention_equals_the_last_row():
     first = {"x": x[:, -1:], "query_positions": positions[-1:]}
     last = encoding(q[:, :, -1:], k, v, positions, **first)
     torch.testing.assert_close(last, whole[:, :, -1:], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_positions_of_every_integer_type_mean_the_same(name, dtype):
+    encoding = ENCODINGS[name](DIM, HEADS, 127)
+    q, k, v = torch.randn(3, 1, HEADS, 4, DIM // HEADS)
+    x, positions = torch.randn(1, 4, DIM), torch.tensor([1, 5, 100, 127])
+    found = encoding(q, k, v, positions.to(dtype), x=x)
+    torch.testing.assert_close(found, encoding(q, k, v, positions, x=x), rtol=0, atol=0)
+    found = encoding.embed(x, positions.to(dtype))
+    torch.testing.assert_close(found, encoding.embed(x, positions), rtol=0, atol=0)
+
+
+def test_distances_of_small_types_do_not_overflow():
+    drawn = sample_positions(0, 4, maximum=99)
+    for released in (None, 300):
+        found = offsets_from_distances(drawn.to(torch.uint8), released_maximum=released)
+        torch.testing.assert_close(found, offsets_from_distances(drawn, released_maximum=released))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool])
+def test_positions_that_are_no_integers_are_refused(dtype):
+    with pytest.raises(UserError, match="pass integers"):
+        int64_positions(torch.ones(4, dtype=dtype))
 
 
 @pytest.mark.parametrize("name", ENCODINGS)

@@ -221,7 +221,7 @@ def test_show_tells_everything_of_one_run(capsys, store):
     assert "positions.maximum" in out
     assert "packages.jax" in out
     # In percent, as `train` prints it.
-    assert re.search(rf"score +{100 * (2 / 7 + 2 / 8) / 2:.1f} ", out)
+    assert re.search(rf"score +{100 * (2 / 7 + 2 / 8) / 2:.1f}\s", out)
     assert "● batch 16, seed 0, draws 1" in out
     assert re.search(r"length +accuracy % +whole %", out)
 

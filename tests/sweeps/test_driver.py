@@ -12,7 +12,7 @@ from randpos.errors import StorageError, UserError
 from randpos.store.folder import Store
 from randpos.sweeps import driver as module
 from randpos.sweeps.driver import MAX_DEATHS, Driver
-from randpos.sweeps.executor import OutageError, WorkerLostError
+from randpos.sweeps.executor import OutageError, WorkerKilledError, WorkerLostError
 from randpos.sweeps.plan import Plan
 from randpos.sweeps.work import Emit, Event, Job
 from tests.experiments import tiny
@@ -144,6 +144,38 @@ def test_of_a_job_whose_workers_keep_dying_only_the_run_to_blame_fails(tmp_path)
     rest = [(0, 1, 2, 3, 4, 5), (3, 4, 5), (3, 4, 5), (3,), (4,), (5,), (3,), (3,)]
     assert fake.jobs == rest
     assert all(fake.tried[seed] == 1 for seed in (0, 1, 2))
+
+
+def kill_worker_of_seed_3(experiment: Experiment, emit: Emit, _: int) -> None:
+    if experiment.seed == 3:
+        raise WorkerKilledError("it was killed")
+    finish(experiment, emit)
+
+
+@pytest.mark.parametrize("most", [1, None])
+def test_if_the_only_worker_is_killed_too_often_the_sweep_stops_and_names_the_run(tmp_path, most):
+    driver, fake = sweep(tmp_path, kill_worker_of_seed_3, most, slots=1)
+    with pytest.raises(UserError, match=f"{RUNS[3].digest} .*seed 3 .*the same command again"):
+        driver.run()
+    # As a part of one job it was tried as often before.
+    assert fake.tried[3] == (MAX_DEATHS if most else 2 * MAX_DEATHS)
+    assert driver.failures == {}
+    assert list(tmp_path.iterdir()) == []
+    assert fake.closed == 1
+
+
+def test_kills_and_deaths_are_counted_apart(tmp_path):
+    """Two of each are neither the end of the sweep nor the fault of the run."""
+    ends = [WorkerKilledError("it was killed"), WorkerLostError("it crashed")] * 2
+
+    def end(experiment: Experiment, emit: Emit, attempt: int) -> None:
+        if attempt <= len(ends):
+            raise ends[attempt - 1]
+        finish(experiment, emit)
+
+    driver, fake = sweep(tmp_path, end, runs=RUNS[:1], slots=1)
+    driver.run()
+    assert (fake.tried[0], driver.failures) == (5, {})
 
 
 def test_an_outage_is_never_counted_against_a_run(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 from randpos.errors import StorageError, UserError
 from randpos.sweeps import local
-from randpos.sweeps.executor import WorkerLostError
+from randpos.sweeps.executor import WorkerKilledError, WorkerLostError
 from randpos.sweeps.local import Local, places
 from randpos.sweeps.work import Event, Job
 from tests.experiments import tiny
@@ -88,6 +88,23 @@ def test_workers_that_are_all_killed_at_once_are_no_fault_of_their_runs(
     assert found == [error, error]
 
 
+@pytest.mark.parametrize(
+    ("deed", "error"),
+    [
+        ("kill -9 $$", WorkerKilledError),
+        ("kill -15 $$", WorkerKilledError),
+        ("exit 0", WorkerKilledError),
+        ("kill -6 $$", WorkerLostError),
+        ("exit 3", WorkerLostError),
+    ],
+)
+def test_the_kill_of_an_only_worker_is_told_from_a_crash(executor, deed, error):
+    pool = executor(deed)
+    with pytest.raises(WorkerLostError) as raised:
+        pool.run(JOB, lambda event: None)
+    assert raised.type is error
+
+
 def test_a_killed_worker_counts_while_another_lives(executor, tmp_path):
     been = tmp_path / "been"
     deeds = (f"test -e {been} && kill -9 $$", f"touch {been}", "echo '{\"end\": 1}'", "read order")
@@ -95,8 +112,9 @@ def test_a_killed_worker_counts_while_another_lives(executor, tmp_path):
     other = threading.Thread(target=pool.run, args=(JOB, lambda event: None))
     other.start()
     other.join()  # its worker lives, without a job
-    with pytest.raises(WorkerLostError, match="killed by SIGKILL"):
+    with pytest.raises(WorkerLostError, match="killed by SIGKILL") as raised:
         pool.run(JOB, lambda event: None)
+    assert raised.type is WorkerLostError
 
 
 def test_after_a_lost_worker_there_is_a_new_one(executor, tmp_path):

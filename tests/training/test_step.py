@@ -103,7 +103,8 @@ def test_two_steps_are_loss_gradient_clipping_and_adam():
     found = [np.asarray(x) for x in jax.tree.leaves(trained.parameters)]
     assert min(norms) < BETWEEN < max(norms), norms
     for mine, wanted in zip(found, parameters, strict=True):
-        np.testing.assert_allclose(mine, wanted, rtol=0, atol=2e-6)
+        # A thousandth of a step of Adam; float32 rounds by up to 3e-6, depending on the processor.
+        np.testing.assert_allclose(mine, wanted, rtol=0, atol=1e-5)
 
 
 def test_loss_counts_what_follows_the_terminator_and_accuracy_does_not():

@@ -146,7 +146,8 @@ class Sweep:
         from randpos.results.selection import count
         from randpos.sweeps.estimate import cost
         from randpos.sweeps.local import measure_worker, places
-        from randpos.sweeps.view import describe_run, duration
+        from randpos.sweeps.view import duration
+        from randpos.sweeps.work import describe_run
 
         workers = self.workers or len(places())
         row: dict[str, Any] = {

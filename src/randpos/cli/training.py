@@ -143,6 +143,9 @@ class Evaluate:
     permits: up to L tokens with randomized positions."""
     seed: int | None = None
     """Seed of the test batches; by default as the run was tested."""
+    draws: int | None = None
+    """Draws of positions per length, which share its examples; by default as the run was tested.
+    0: one at stride 1, else one per 32 examples."""
     format: Format = "text"
     """How the result is printed."""
 
@@ -151,7 +154,8 @@ class Evaluate:
         from randpos.run import Run
 
         run = Run((Store(self.store).find(self.run),))
-        asked = {"stride": self.stride, "batch": self.batch, "seed": self.seed}
+        names = ("stride", "batch", "seed", "draws")
+        asked = {name: getattr(self, name) for name in names}
         changes = {name: value for name, value in asked.items() if value is not None}
         evaluation = dataclasses.replace(run.experiment().evaluation, **changes)
         show_run(run, evaluation, self.format, self.max_length)

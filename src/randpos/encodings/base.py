@@ -53,6 +53,16 @@ class View(NamedTuple):
         return self.mask.ndim > 4
 
 
+def check_time(x: Float[Array, "*batch time dim"], positions: Int[Array, "..."]) -> None:
+    """Raises `UserError` if there is not one position per token: JAX would broadcast."""
+    tokens, count = x.shape[-2], positions.shape[-1]
+    if tokens != count:
+        raise UserError(
+            f"x has {tokens} tokens, but there are {count} positions; "
+            "pass one position for each token."
+        )
+
+
 class Encoding(eqx.Module):
     """The base class of all encodings, `Encoding(shape, key=key)`; by itself it adds no positions.
 
@@ -93,6 +103,7 @@ class Encoding(eqx.Module):
         self, x: Float[Array, "batch time dim"], positions: Positions
     ) -> Float[Array, "batch time dim"]:
         """Adds positions to the token embeddings."""
+        check_time(x, positions.query)
         return x
 
     def precompute(self, positions: Positions, mask: Mask) -> Any:

@@ -5,7 +5,7 @@ import jax.core
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from randpos.encodings.base import Encoding
+from randpos.encodings.base import Encoding, check_time
 from randpos.errors import UserError
 from randpos.nn.layers import truncated_normal
 from randpos.positions import Positions
@@ -43,6 +43,7 @@ class Learned(Encoding):
 
         A position without a row is refused. Where it is only known at run time, it gives NaN.
         """
+        check_time(x, positions.query)
         largest = positions.largest
         if largest is None and not isinstance(positions.query, jax.core.Tracer):
             largest = int(positions.query.max(initial=0))

@@ -3,12 +3,20 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Key
 
-from randpos.encodings.base import Encoding, Keys, LayerNumber, Mask, Queries, View
+from randpos.encodings.base import (
+    Encoding,
+    Keys,
+    LayerNumber,
+    Mask,
+    Queries,
+    View,
+    check_time,
+)
 from randpos.encodings.sinusoids import sin_cos
 from randpos.errors import UserError
-from randpos.positions import Positions
+from randpos.positions import Places, Positions, int32_positions
 from randpos.settings import Shape
 
 
@@ -20,13 +28,24 @@ class Angles(NamedTuple):
 
 
 def apply_rope(
-    x: Float[Array, "*batch time dim"], positions: Int[Array, " time"]
+    x: Float[Array, "*batch time dim"], positions: Places
 ) -> Float[Array, "*batch time dim"]:
     """Rotates channels i and i + dim/2 by the position times 10000^(-2i/dim).
 
     Apply it to queries and keys; their products then depend on differences of positions only.
+
+    Args:
+        x: Queries or keys.
+        positions: Where the tokens stand: one row for all, or an axis for each of `x` but the last.
     """
-    return _rotate(x, *sin_cos(positions, x.shape[-1] // 2))
+    index = int32_positions(positions)
+    if x.ndim < 2 or index.ndim not in (1, x.ndim - 1):
+        raise UserError(
+            f"x of shape {x.shape} does not fit positions of shape {index.shape}; pass x with axes "
+            "of time and channels, and positions of shape [time], or with one axis less than x."
+        )
+    check_time(x, index)
+    return _rotate(x, *sin_cos(index, x.shape[-1] // 2))
 
 
 def _rotate(x, sin, cos):

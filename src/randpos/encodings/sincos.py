@@ -2,7 +2,7 @@
 
 from jaxtyping import Array, Float, Key
 
-from randpos.encodings.base import Encoding
+from randpos.encodings.base import Encoding, check_time
 from randpos.encodings.sinusoids import sinusoid
 from randpos.errors import UserError
 from randpos.positions import Positions
@@ -31,4 +31,5 @@ class SinCos(Encoding):
         self, x: Float[Array, "batch time dim"], positions: Positions
     ) -> Float[Array, "batch time dim"]:
         """Adds the sinusoids of the positions."""
+        check_time(x, positions.query)
         return x + sinusoid(positions.query, x.shape[-1], positions.largest)

@@ -9,7 +9,9 @@ from functools import lru_cache
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Integer
+
+from randpos.positions import int32_positions
 
 BASE = 256
 DIGITS = 4
@@ -22,17 +24,18 @@ def frequencies(count: int) -> np.ndarray:
 
 
 def sin_cos(
-    positions: Int[Array, "*shape"], count: int, largest: int | None = None
+    positions: Integer[Array, "*shape"], count: int, largest: int | None = None
 ) -> tuple[Float[Array, "*shape {count}"], Float[Array, "*shape {count}"]]:
     """Returns sine and cosine of each position at each of `count` frequencies.
 
     Args:
-        positions: Integers of either sign.
+        positions: Integers of either sign, of any type.
         count: Number of frequencies.
         largest: A bound on their size, if it is known: fewer digits are then looked up. It does
             not change the result.
     """
     digits = DIGITS if largest is None else max(1, -(-int(largest).bit_length() // 8))
+    positions = int32_positions(positions)
     rest = jnp.abs(positions)
     sin, cos = _look_up(rest % BASE, count, 0)
     for digit in range(1, digits):
@@ -62,7 +65,7 @@ def _table(count: int, digit: int) -> np.ndarray:
 
 
 def sinusoid(
-    positions: Int[Array, "*shape"], dim: int, largest: int | None = None
+    positions: Integer[Array, "*shape"], dim: int, largest: int | None = None
 ) -> Float[Array, "*shape {dim}"]:
     """Returns the encoding of equations 1 and 2, all sines before all cosines."""
     return jnp.concatenate(sin_cos(positions, dim // 2, largest), axis=-1)

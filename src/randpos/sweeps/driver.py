@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.store.folder import Store
-from randpos.sweeps.executor import Executor, OutageError, WorkerLostError
+from randpos.sweeps.executor import Executor, OutageError, WorkerKilledError, WorkerLostError
 from randpos.sweeps.plan import Plan, make_jobs
-from randpos.sweeps.work import Event, Job
+from randpos.sweeps.work import Event, Job, describe_run
 
 MAX_DEATHS = 3
 """Workers that may die over a job before its runs count as failed."""
@@ -136,7 +137,7 @@ class Driver:
             self._requeue(job, ended, pause=RETRY_SECONDS)
         except WorkerLostError as death:
             if not self.stopped.is_set():
-                self._count_death(job, ended, str(death))
+                self._count_death(job, ended, death)
         except OutageError:
             self._requeue(job, ended)
             if not self.stopped.is_set():
@@ -190,17 +191,29 @@ class Driver:
             with self.lock:
                 self.jobs.append(replace(job, members=left))
 
-    def _count_death(self, job: Job, ended: set[str], reason: str) -> None:
-        """Tries a job again after the death of its worker, up to `MAX_DEATHS` deaths."""
-        job = replace(job, deaths=job.deaths + 1)
+    def _count_death(self, job: Job, ended: set[str], death: WorkerLostError) -> None:
+        """Tries a job again after the death of its worker, up to `MAX_DEATHS` deaths.
+
+        If the only worker was killed from outside, nothing tells whether its run is the cause:
+        after as many kills over one run the sweep stops, and the run stays unfinished.
+        """
+        killed = isinstance(death, WorkerKilledError)
+        job = replace(job, deaths=job.deaths + (not killed), kills=job.kills + killed)
         left = [member for member in job.members if member.digest not in ended]
-        if job.deaths < MAX_DEATHS:
+        if max(job.deaths, job.kills) < MAX_DEATHS:
             self._requeue(job, ended)
         elif len(left) > 1:  # find out which run is the cause: each alone, counted from zero
             for member in left:
                 self._requeue(Job((member,)), set())
+        elif left and killed:
+            raise UserError(
+                f"The only worker was killed {MAX_DEATHS} times over the run {left[0].digest} "
+                f"({describe_run(left[0])}), by a signal or for lack of memory; it stays "
+                "unfinished: free memory and run the same command again, or leave this run out "
+                "(--tasks, --encodings, --seeds) if it needs more memory than there is."
+            )
         else:
             for member in left:
-                reason = f"{reason}, {MAX_DEATHS} times"
+                reason = f"{death}, {MAX_DEATHS} times"
                 Store(self.store).run(member).fail(reason)
                 self.events.put(Event(member.digest, "failed", reason=reason))

@@ -9,6 +9,10 @@ class WorkerLostError(Exception):
     """A worker died while it ran a job. The driver counts this against the job's runs."""
 
 
+class WorkerKilledError(WorkerLostError):
+    """The only worker was killed from outside, which may or may not be because of its job."""
+
+
 class OutageError(Exception):
     """A job ended early, but not because of its runs: a node or the whole cluster is gone."""
 

@@ -11,7 +11,7 @@ import jax
 from randpos.errors import UserError
 from randpos.experiment import Experiment
 from randpos.sweeps.estimate import Speed
-from randpos.sweeps.executor import WorkerLostError
+from randpos.sweeps.executor import WorkerKilledError, WorkerLostError
 from randpos.sweeps.process import Process, follow
 from randpos.sweeps.work import Emit, Job
 from randpos.training.background import available_cores
@@ -93,25 +93,26 @@ class Local:
         end = follow(worker.messages(), emit)
         if end is None:
             reason = worker.describe_end()
-            if not self.stopping and self._all_killed():
+            killed = not self.stopping and self._all_killed()
+            if killed and len(self.workers) > 1:
                 raise UserError(
                     f"All {len(self.workers)} worker processes were killed at the same time, as by "
                     "a signal to all of them or for lack of memory; the runs stay unfinished: run "
                     "the same command again, with fewer --workers if memory is short."
                 )
             self._remove(worker)
-            raise WorkerLostError(reason)
+            raise (WorkerKilledError if killed else WorkerLostError)(reason)
         if end["end"] > MEMORY_LIMIT:
             self._remove(worker)
 
     def _all_killed(self) -> bool:
-        """Returns whether all workers, two or more, were killed from outside within `TOGETHER`."""
+        """Returns whether all workers were killed from outside within `TOGETHER`."""
         deadline = time.monotonic() + TOGETHER
         while any(worker.alive for worker in list(self.workers)):
             if time.monotonic() > deadline:
                 return False
             time.sleep(0.02)
-        return len(self.workers) > 1 and all(worker.was_killed for worker in list(self.workers))
+        return all(worker.was_killed for worker in list(self.workers))
 
     def _remove(self, worker: Process) -> None:
         self.thread.worker = None

@@ -13,7 +13,7 @@ from rich.table import Table
 from randpos.experiment import Experiment
 from randpos.progress import WIDE
 from randpos.sweeps.plan import Plan
-from randpos.sweeps.work import Event
+from randpos.sweeps.work import Event, describe_run
 
 WINDOW = 60.0
 """Seconds over which speed is averaged."""
@@ -135,12 +135,6 @@ class SweepView:
         line.add_row(ProgressBar(total=self.total, completed=self.done + self.failed, width=60))
         failures = [f"[red]failed[/red] {escape(reason)}" for reason in self.reasons[-SHOWN:]]
         return Group(self.summary(), line, table, *failures)
-
-
-def describe_run(experiment: Experiment) -> str:
-    """Returns what tells a run from the others of a sweep."""
-    seed, rate = experiment.seed, experiment.learning_rate
-    return f"{experiment.task} {experiment.encoding} seed {seed} rate {rate:g}"
 
 
 def describe_phase(event: Event, experiment: Experiment) -> tuple[str, str]:

@@ -47,6 +47,8 @@ class Job:
     members: tuple[Experiment, ...]
     deaths: int = 0
     """How many workers have died while they ran it."""
+    kills: int = 0
+    """How often the only worker was killed from outside while it ran it."""
 
     @functools.cached_property
     def program(self) -> Experiment:
@@ -57,6 +59,12 @@ class Job:
         """Returns the job as JSON data for a worker process."""
         members = [member.to_dict() for member in self.members]
         return {"members": members, "store": str(store), "save_every": save_every}
+
+
+def describe_run(experiment: Experiment) -> str:
+    """Returns what tells a run from the others of a sweep."""
+    seed, rate = experiment.seed, experiment.learning_rate
+    return f"{experiment.task} {experiment.encoding} seed {seed} rate {rate:g}"
 
 
 @contextlib.contextmanager

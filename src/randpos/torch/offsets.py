@@ -5,12 +5,12 @@ serves all pairs of tokens, those t apart being r_t apart.
 """
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Int, Integer
 from torch import Tensor
 
 
 def offsets_from_distances(
-    distances: Int[Tensor, " steps"], *, released_maximum: int | None = None
+    distances: Integer[Tensor, " steps"], *, released_maximum: int | None = None
 ) -> Int[Tensor, "time time"]:
     """Returns the offsets of T tokens from T − 1 drawn distances.
 
@@ -22,6 +22,7 @@ def offsets_from_distances(
     >>> offsets_from_distances(torch.tensor([2, 7])).tolist()
     [[0, -2, -7], [2, 0, -2], [7, 2, 0]]
     """
+    distances = distances.long()
     place = torch.arange(len(distances) + 1, device=distances.device)
     steps = place[:, None] - place[None, :]
     apart = torch.cat([distances.new_zeros(1), distances])[steps.abs()]

@@ -3,6 +3,8 @@
 The distribution is that of `randpos.positions`.
 """
 
+from typing import SupportsIndex
+
 import torch
 from jaxtyping import Int64
 from torch import Tensor
@@ -12,9 +14,9 @@ from randpos.numpy import check_chunks, check_fits
 
 def sample_positions(
     generator: torch.Generator | int,
-    length: int,
+    length: SupportsIndex,
     *,
-    maximum: int = 2048,
+    maximum: SupportsIndex = 2048,
     batch: int | None = None,
     sort: bool = True,
     device: torch.device | str | None = None,
@@ -38,7 +40,7 @@ def sample_positions(
     >>> sample_positions(torch.Generator().manual_seed(1), 5, maximum=100, batch=3).shape
     torch.Size([3, 5])
     """
-    check_fits(length, maximum)
+    length, maximum = check_fits(length, maximum)
     generator = as_generator(generator)
     drawn = torch.empty(1 if batch is None else batch, length, dtype=torch.int64)
     drawn = drawn.to(generator.device)
@@ -72,9 +74,9 @@ def _distinct(generator: torch.Generator, length: int, maximum: int) -> Int64[Te
 
 def sample_skipwise(
     generator: torch.Generator | int,
-    length: int,
+    length: SupportsIndex,
     *,
-    maximum: int = 2048,
+    maximum: SupportsIndex = 2048,
     chunks: int = 2,
     batch: int | None = None,
     device: torch.device | str | None = None,
@@ -98,7 +100,7 @@ def sample_skipwise(
     >>> sample_skipwise(0, 6, maximum=6)
     tensor([1, 2, 3, 4, 5, 6])
     """
-    check_fits(length, maximum)
+    length, maximum = check_fits(length, maximum)
     check_chunks(chunks)
     generator = as_generator(generator)
     where = generator.device

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from randpos.errors import UserError
-from randpos.torch.encodings.base import Encoding, Positions, check_time
+from randpos.torch.encodings.base import Encoding, Positions, check_time, int64_positions
 from randpos.torch.encodings.sinusoids import sinusoid
 
 
@@ -20,7 +20,7 @@ class SinCos(Encoding):
     ) -> Float[Tensor, "batch time dim"]:
         """Adds the sinusoids of the positions."""
         check_time("x", x.shape[-2], positions)
-        return x + sinusoid(positions, x.shape[-1]).to(x.dtype)
+        return x + sinusoid(int64_positions(positions), x.shape[-1]).to(x.dtype)
 
 
 class Learned(Encoding):
@@ -42,6 +42,7 @@ class Learned(Encoding):
     ) -> Float[Tensor, "batch time dim"]:
         """Adds the row of each position; positions count from 1."""
         check_time("x", x.shape[-2], positions)
+        positions = int64_positions(positions)
         if not torch.compiler.is_compiling() and positions.numel():
             smallest, largest = int(positions.min()), int(positions.max())
             if smallest < 1 or largest > len(self.rows):

@@ -7,15 +7,15 @@ Positions are integers from 1 on, of shape `[time]` or, with a draw per sequence
 from typing import ClassVar
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Integer
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from randpos.errors import UserError
 
 # The axes have names of their own, so that `check_time` can report a wrong number of positions.
-Positions = Int[Tensor, "*rows position"]
-QueryPositions = Int[Tensor, "*rows query_position"]
+Positions = Integer[Tensor, "*rows position"]
+QueryPositions = Integer[Tensor, "*rows query_position"]
 Offsets = Int[Tensor, "*rows query key"]
 Queries = Float[Tensor, "batch head query dim"]
 Keys = Float[Tensor, "batch head key dim"]
@@ -38,7 +38,16 @@ def offsets_of(keys: Positions, queries: QueryPositions | None = None) -> Offset
     >>> offsets_of(torch.tensor([3, 7]), torch.tensor([7])).tolist()
     [[4, 0]]
     """
-    return (keys if queries is None else queries)[..., :, None] - keys[..., None, :]
+    keys = int64_positions(keys)
+    queries = keys if queries is None else int64_positions(queries)
+    return queries[..., :, None] - keys[..., None, :]
+
+
+def int64_positions(positions: Tensor) -> Int[Tensor, "..."]:
+    """Returns positions as int64: sums and differences of smaller types wrap around."""
+    if positions.is_floating_point() or positions.dtype == torch.bool:
+        raise UserError(f"positions have the type {positions.dtype}; pass integers.")
+    return positions.long()
 
 
 def check_time(name: str, tokens: int, positions: Positions, way_out: str = "") -> None:

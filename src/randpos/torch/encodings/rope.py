@@ -11,6 +11,7 @@ from randpos.torch.encodings.base import (
     Queries,
     QueryPositions,
     check_time,
+    int64_positions,
 )
 from randpos.torch.encodings.sinusoids import sin_cos
 
@@ -25,7 +26,7 @@ def apply_rope(
         positions: Where the tokens stand.
     """
     check_time("x", x.shape[-2], positions)
-    sin, cos = sin_cos(positions, x.shape[-1] // 2)
+    sin, cos = sin_cos(int64_positions(positions), x.shape[-1] // 2)
     if positions.ndim > 1:  # room for the heads
         sin, cos = sin[:, None], cos[:, None]
     sin, cos = sin.to(x.dtype), cos.to(x.dtype)
