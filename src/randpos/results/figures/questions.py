@@ -213,6 +213,8 @@ def peaked(
                 label = f"{look(encoding).label}, {'log n/√d' if scale == 'log' else '1/√d'}"
                 style = line_style(encoding) | SCALES[scale] | {"markersize": 3.2, "label": label}
                 points = accuracies.filter(pl.col("run").is_in(part["run"].implode()))
+                # A mean over other runs at every length would jump.
+                points = points.filter(pl.len().over("length") == len(part))
                 (handles[label],) = upper.plot(
                     *_means(points, "length", "accuracy"), **style, gid=f"{encoding} {scale}"
                 )
