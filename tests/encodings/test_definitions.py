@@ -74,6 +74,13 @@ def test_a_decoder_has_the_causal_form_of_the_definition(name):
     np.testing.assert_allclose(model(tokens(BUFFER), positions), expected, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "none"])
+def test_logits_are_those_of_the_definition_at_the_largest_positions_of_the_paper(name):
+    model, positions = encoder(name, largest=8192), Positions.at([1, 3, 4000, 8190, 8192])
+    expected = defined(model, tokens(TIME), positions, True)
+    np.testing.assert_allclose(model(tokens(TIME), positions), expected, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("causal", [False, True], ids=["encoder", "causal"])
 @pytest.mark.parametrize("name", ["rope", "fire", "geometric"])
 def test_a_window_hides_what_is_farther_away(name, causal):

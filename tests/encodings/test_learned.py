@@ -1,5 +1,6 @@
 """A learned table has a row for every position, or says that it has not."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +17,16 @@ ZERO = jnp.zeros((1, 3, 4))
 def test_the_row_of_a_position_is_added():
     found = TABLE.embed(ZERO, Positions.at(jnp.array([1, 7, 50])))
     np.testing.assert_array_equal(found[0], TABLE.rows[jnp.array([0, 6, 49])])
+
+
+def test_the_rows_that_are_added_are_learned():
+    def total(rows):
+        table = eqx.tree_at(lambda t: t.rows, TABLE, rows)
+        return table.embed(ZERO, Positions.at(jnp.array([1, 7, 50]))).sum()
+
+    expected = np.zeros((50, 4))
+    expected[[0, 6, 49]] = 1
+    np.testing.assert_array_equal(jax.grad(total)(TABLE.rows), expected)
 
 
 @pytest.mark.parametrize("index", [[1, 2, 51], [40, 1000, 2048]])

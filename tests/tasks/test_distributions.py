@@ -100,7 +100,9 @@ def test_places_are_uniform_and_independent(name):
         assert_uniform(pairs, range(tokens**2))
 
 
-@pytest.mark.parametrize("length", [7, 9, pytest.param(13, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "length", [7, 10, *(pytest.param(n, marks=pytest.mark.slow) for n in (9, 13))]
+)
 def test_lists_follow_the_law_of_their_shapes(length):
     law = shapes_of_lists(length)
     assert sum(law.values()) == 1

@@ -21,7 +21,11 @@ def train(store: Path, experiment: Experiment | None = None, **options) -> Run:
 
 
 def content(folder: RunFolder) -> tuple[bytes, bytes]:
-    """Returns the bytes of a run's parameters and metrics."""
+    """Returns the bytes of a run's parameters and metrics, whose steps are all timed once."""
+    steps, timed = (
+        [row["step"] for row in folder.lines(name)] for name in ("metrics.jsonl", "timing.jsonl")
+    )
+    assert steps == timed
     return folder.parameters.read_bytes(), (folder.path / "metrics.jsonl").read_bytes()
 
 
