@@ -63,6 +63,12 @@ def test_splits_and_seeds_share_no_example():
     assert len(set.union(*streams)) == 4 * 500
 
 
+def test_lengths_share_no_example():
+    blocks = examples("reverse_string", [60, 501, 502], count=20)
+    starts = [row.tobytes() for block in blocks for row in block.inputs[:, :60]]
+    assert len(set(starts)) == len(starts)
+
+
 def test_all_examples_in_memory_are_those_of_the_blocks():
     data = examples("even_pairs", [5, 9], count=40)
     whole = data.numpy()
